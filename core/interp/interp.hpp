@@ -1,0 +1,72 @@
+// Reference semantics: runs every level on whole arrays, reports what it does to an observer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/record.hpp"
+
+namespace fathom::interp {
+
+/// A dense array, row major. Values are doubles that the dtype can hold exactly (i64 up to 2^53; larger ones are refused at input).
+struct Array {
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<double> data;
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(data.size()); }
+};
+using Arrays = std::map<Symbol, Array>;
+
+/// One event: a part of a tensor got values. `box` is lo, hi for each axis in elements of the whole tensor; `trip` names the loops around it
+/// and their trip numbers; for a reduction the values are its running state after this trip.
+struct Event {
+  Symbol tensor;
+  std::vector<std::pair<std::int64_t, std::int64_t>> box;
+  std::vector<std::pair<Symbol, std::int64_t>> trip;
+  bool partial = false;                  ///< a running state, not yet the result
+  const std::vector<double>* values = nullptr;
+};
+using Observer = std::function<void(const Event&)>;
+
+struct RunOptions {
+  DimValues dims;                        ///< values of all dimensions (run-time ones included)
+  Observer observer;                     ///< may be empty
+  std::int64_t work_limit = 200'000'000; ///< elementary operations; beyond it a Refusal, never a hang
+  std::uint64_t seed = 0;                ///< of the interleaving of roles
+  bool poison = true;                    ///< NaN in and around every buffer before it is written
+};
+
+/// Runs IR of any level in the precision that it states (intermediates in f32, stores rounded to their dtype, sums in the plan's order).
+[[nodiscard]] Result<Arrays> run(const Ir&, const Arrays& inputs, const RunOptions&);
+
+// ---- the wide reference (DESIGN 6) ----
+/// Value with a 53-bit mantissa and a 64-bit exponent, and a running bound on the error that a plan may make.
+struct Bounded {
+  std::vector<std::int64_t> shape;
+  std::vector<double> value;             ///< rounded to double at the end (0 or inf where double cannot hold it)
+  std::vector<double> bound;             ///< absolute
+  std::vector<bool> undetermined;        ///< near a discontinuity, or bound above value
+};
+struct BoundOptions {
+  bool structured_data = false;          ///< d*u instead of min(5 sqrt(d)*u, d*u)
+  std::int64_t summation_depth = 0;      ///< of the plan's own tree; 0: the length of the sum
+  bool truncating_matrix_unit = false;   ///< u doubled
+};
+/// Evaluated from the Math program as written.
+[[nodiscard]] Result<std::map<Symbol, Bounded>> reference(const math::Program&, const Arrays& inputs, const DimValues&, const BoundOptions&);
+
+// ---- data ----
+/// The families of DESIGN 6. Deterministic (Philox).
+[[nodiscard]] std::vector<std::string> data_families();
+[[nodiscard]] bool is_structured(std::string_view family);
+/// Inputs for every parameter; index-valued ones stay in range. `edges`: positions that matter (tile borders) for one-hot families.
+[[nodiscard]] Arrays make_inputs(const math::Program&, const DimValues&, std::string_view family, std::uint64_t seed,
+                                 const std::vector<std::int64_t>& edges = {});
+
+/// NaN against a number, the sign of infinity, dtype and shape count as differences; returns the case's status, max error and bound.
+[[nodiscard]] CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, double rms_unfused);
+
+}  // namespace fathom::interp

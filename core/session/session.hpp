@@ -1,0 +1,89 @@
+// The document: source + operator + dims + target + trace + history. Everything that a person can do to it is here, with undo; command line and
+// explorer call this and nothing below.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/record.hpp"
+#include "passes/pass.hpp"
+
+namespace fathom::session {
+
+// ---- traces as text (DESIGN 11) ----
+[[nodiscard]] std::string print(const Trace&);
+[[nodiscard]] Checked<Trace> parse_trace(std::string_view text);
+
+struct Inputs {
+  std::string file_name;
+  std::string source;
+  std::string operator_name;                      ///< empty: the only one
+  std::map<std::string, std::int64_t> dims;       ///< overrides
+  std::string target;                             ///< name
+  Trace trace;
+  passes::Options options;
+};
+
+/// A compiled state: immutable.
+struct Compilation {
+  Inputs inputs;
+  math::Program program;                          ///< as written
+  Target target;
+  Record record;
+  [[nodiscard]] const Ir& final_ir() const { return record.steps.back().after; }
+};
+[[nodiscard]] Checked<std::shared_ptr<const Compilation>> compile(const Inputs&);
+
+/// How a step of one compilation relates to the same-named step of another.
+enum class Change : std::uint8_t { equal, changed, added, removed };
+struct StepChange {
+  std::string id;
+  Change change;
+};
+[[nodiscard]] std::vector<StepChange> compare(const Record& before, const Record& after);
+
+/// Source + trace + history; every change is undoable. JSON round-trips.
+class Session {
+ public:
+  static Checked<Session> open(Inputs);
+  static Checked<Session> from_json(std::string_view);
+  [[nodiscard]] std::string to_json() const;
+
+  [[nodiscard]] const Compilation& now() const { return *states_[at_]; }
+  Checked<void> override_choice(std::string site, std::string choice);
+  Checked<void> lock(std::string site, bool locked);
+  Checked<void> reset(std::string site);
+  Checked<void> edit_source(std::string source);
+  [[nodiscard]] bool can_undo() const { return at_ > 0; }
+  [[nodiscard]] bool can_redo() const { return at_ + 1 < states_.size(); }
+  void undo();
+  void redo();
+
+ private:
+  Checked<void> change(Inputs);
+  std::vector<std::shared_ptr<const Compilation>> states_;
+  std::size_t at_ = 0;
+};
+
+// ---- checks ----
+struct CheckOptions {
+  bool all_shapes = true;
+  double budget_ms = 200;              ///< a step, natively
+  std::uint64_t seed = 1;
+};
+/// Fills Step::check of every step (DESIGN 6). Steps before and at Kernel run in the interpreter.
+void check_steps(Compilation&, const CheckOptions& = {});
+[[nodiscard]] Check check_step(const Compilation&, const Step&, const CheckOptions& = {});
+
+// ---- documents about a compilation ----
+[[nodiscard]] std::string steps_json(const Compilation&);
+[[nodiscard]] std::string explain_json(const Compilation&);
+[[nodiscard]] std::string decisions_json(const Compilation&);
+[[nodiscard]] std::string checks_json(const Compilation&);
+/// One self-contained HTML file that shows the whole lowering.
+[[nodiscard]] std::string report_html(const Compilation&);
+
+}  // namespace fathom::session
