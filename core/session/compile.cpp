@@ -1,0 +1,72 @@
+// From inputs to an immutable compilation, and how two compilations relate step by step.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lang/lang.hpp"
+#include "session/session.hpp"
+
+namespace fathom::session {
+namespace {
+
+tl::unexpected<Diagnostics> fail(std::string message, std::string cure = {}) {
+  return tl::unexpected<Diagnostics>({Diagnostic{Severity::error, {0, 0, 0}, std::move(message), std::move(cure), {}}});
+}
+
+std::string names_of(const lang::File& file) {
+  std::string names;
+  for (const math::Program& each : file.operators) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name.text());
+  return names;
+}
+
+Checked<math::Program> choose_operator(const lang::File& file, const Inputs& inputs) {
+  if (file.operators.empty()) return fail("The file declares no operator.", "Declare one: operator NAME(inputs) -> (results) { … }.");
+  if (!inputs.operator_name.empty()) {
+    const math::Program* found = file.find(inputs.operator_name);
+    if (found == nullptr) return fail(fmt::format("The file has no operator `{}`.", inputs.operator_name), fmt::format("It has: {}.", names_of(file)));
+    return *found;
+  }
+  if (file.operators.size() > 1)
+    return fail(fmt::format("The file has {} operators.", file.operators.size()), fmt::format("Name one, as FILE:OPERATOR. It has: {}.", names_of(file)));
+  return file.operators.front();
+}
+
+}  // namespace
+
+Checked<std::shared_ptr<const Compilation>> compile(const Inputs& inputs) {
+  auto file = lang::parse_file(inputs.source, inputs.dims);
+  if (!file) return tl::unexpected<Diagnostics>(file.error());
+  auto program = choose_operator(*file, inputs);
+  if (!program) return tl::unexpected<Diagnostics>(program.error());
+  for (const auto& [name, value] : inputs.dims)
+    if (program->dimension(Symbol(name)) == nullptr) return fail(fmt::format("`{}` is not a dimension of the file.", name), "Dimensions are declared by `dim NAME = SIZE`.");
+  auto target = target_named(inputs.target);
+  if (!target) return fail(target.error().reason, target.error().hint);
+  auto record = passes::replay(*program, *target, inputs.trace, inputs.options);
+  if (!record) return fail(record.error().reason, record.error().hint);
+  auto compilation = std::make_shared<Compilation>();
+  compilation->inputs = inputs;
+  compilation->program = *std::move(program);
+  compilation->target = *std::move(target);
+  compilation->record = *std::move(record);
+  return std::shared_ptr<const Compilation>(std::move(compilation));
+}
+
+std::vector<StepChange> compare(const Record& before, const Record& after) {
+  const auto find = [](const Record& record, const std::string& id) {
+    const auto at = std::find_if(record.steps.begin(), record.steps.end(), [&](const Step& step) { return step.id == id; });
+    return at == record.steps.end() ? nullptr : &*at;
+  };
+  const auto choice = [](const Step& step) { return step.decision ? step.decision->choice : std::string(); };
+  std::vector<StepChange> changes;
+  for (const Step& step : after.steps) {
+    const Step* old = find(before, step.id);
+    const bool equal = old != nullptr && old->says == step.says && choice(*old) == choice(step) && print(old->after) == print(step.after);
+    changes.push_back({step.id, old == nullptr ? Change::added : equal ? Change::equal : Change::changed});
+  }
+  for (const Step& step : before.steps)
+    if (find(after, step.id) == nullptr) changes.push_back({step.id, Change::removed});
+  return changes;
+}
+
+}  // namespace fathom::session
