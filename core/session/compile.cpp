@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "lang/lang.hpp"
 #include "session/session.hpp"
@@ -23,12 +24,42 @@ Checked<math::Program> choose_operator(const lang::File& file, const Inputs& inp
   if (file.operators.empty()) return fail("The file declares no operator.", "Declare one: operator NAME(inputs) -> (results) { … }.");
   if (!inputs.operator_name.empty()) {
     const math::Program* found = file.find(inputs.operator_name);
-    if (found == nullptr) return fail(fmt::format("The file has no operator `{}`.", inputs.operator_name), fmt::format("It has: {}.", names_of(file)));
+    if (found == nullptr)
+      return fail(fmt::format("The file has no operator `{}`.", inputs.operator_name), fmt::format("It has: {}.", names_of(file)));
     return *found;
   }
   if (file.operators.size() > 1)
-    return fail(fmt::format("The file has {} operators.", file.operators.size()), fmt::format("Name one, as FILE:OPERATOR. It has: {}.", names_of(file)));
+    return fail(fmt::format("The file has {} operators.", file.operators.size()),
+                fmt::format("Name one, as FILE:OPERATOR. It has: {}.", names_of(file)));
   return file.operators.front();
+}
+
+/// Lines of one text that the other lacks, counted, in order: what a step took away or brought.
+std::vector<std::string> lines_only_in(const std::string& text, const std::string& other) {
+  std::map<std::string_view, int> counts;
+  const auto each_line = [](std::string_view all, const auto& f) {
+    for (std::size_t at = 0; at < all.size();) {
+      const auto end = std::min(all.find('\n', at), all.size());
+      f(all.substr(at, end - at));
+      at = end + 1;
+    }
+  };
+  each_line(other, [&](std::string_view line) { ++counts[line]; });
+  std::vector<std::string> only;
+  each_line(text, [&](std::string_view line) {
+    if (--counts[line] < 0) only.emplace_back(line);
+  });
+  return only;
+}
+
+/// Two steps of one name are equal if they say and choose the same and change the same lines: what other steps did to the rest does not
+/// count.
+bool same_step(const Step& a, const Step& b) {
+  const auto choice = [](const Step& step) { return step.decision ? step.decision->choice : std::string(); };
+  if (a.says != b.says || choice(a) != choice(b) || a.before.level != b.before.level || a.after.level != b.after.level) return false;
+  const std::string a_before = print(a.before), a_after = print(a.after), b_before = print(b.before), b_after = print(b.after);
+  return lines_only_in(a_before, a_after) == lines_only_in(b_before, b_after) &&
+         lines_only_in(a_after, a_before) == lines_only_in(b_after, b_before);
 }
 
 }  // namespace
@@ -39,7 +70,8 @@ Checked<std::shared_ptr<const Compilation>> compile(const Inputs& inputs) {
   auto program = choose_operator(*file, inputs);
   if (!program) return tl::unexpected<Diagnostics>(program.error());
   for (const auto& [name, value] : inputs.dims)
-    if (program->dimension(Symbol(name)) == nullptr) return fail(fmt::format("`{}` is not a dimension of the file.", name), "Dimensions are declared by `dim NAME = SIZE`.");
+    if (program->dimension(Symbol(name)) == nullptr)
+      return fail(fmt::format("`{}` is not a dimension of the file.", name), "Dimensions are declared by `dim NAME = SIZE`.");
   auto target = target_named(inputs.target);
   if (!target) return fail(target.error().reason, target.error().hint);
   auto record = passes::replay(*program, *target, inputs.trace, inputs.options);
@@ -57,12 +89,10 @@ std::vector<StepChange> compare(const Record& before, const Record& after) {
     const auto at = std::find_if(record.steps.begin(), record.steps.end(), [&](const Step& step) { return step.id == id; });
     return at == record.steps.end() ? nullptr : &*at;
   };
-  const auto choice = [](const Step& step) { return step.decision ? step.decision->choice : std::string(); };
   std::vector<StepChange> changes;
   for (const Step& step : after.steps) {
     const Step* old = find(before, step.id);
-    const bool equal = old != nullptr && old->says == step.says && choice(*old) == choice(step) && print(old->after) == print(step.after);
-    changes.push_back({step.id, old == nullptr ? Change::added : equal ? Change::equal : Change::changed});
+    changes.push_back({step.id, old == nullptr ? Change::added : same_step(*old, step) ? Change::equal : Change::changed});
   }
   for (const Step& step : before.steps)
     if (find(after, step.id) == nullptr) changes.push_back({step.id, Change::removed});

@@ -1,5 +1,5 @@
-// The document: source + operator + dims + target + trace + history. Everything that a person can do to it is here, with undo; command line and
-// explorer call this and nothing below.
+// The document: source + operator + dims + target + trace + history. Everything that a person can do to it is here, with undo; command line
+// and explorer call this and nothing below.
 #pragma once
 
 #include <map>
@@ -20,9 +20,9 @@ namespace fathom::session {
 struct Inputs {
   std::string file_name;
   std::string source;
-  std::string operator_name;                      ///< empty: the only one
-  std::map<std::string, std::int64_t> dims;       ///< overrides
-  std::string target;                             ///< name
+  std::string operator_name;                 ///< empty: the only one
+  std::map<std::string, std::int64_t> dims;  ///< overrides
+  std::string target;                        ///< name
   Trace trace;
   passes::Options options;
 };
@@ -30,7 +30,7 @@ struct Inputs {
 /// A compiled state: immutable.
 struct Compilation {
   Inputs inputs;
-  math::Program program;                          ///< as written
+  math::Program program;  ///< as written
   Target target;
   Record record;
   [[nodiscard]] const Ir& final_ir() const { return record.steps.back().after; }
@@ -71,7 +71,7 @@ class Session {
 // ---- checks ----
 struct CheckOptions {
   bool all_shapes = true;
-  double budget_ms = 200;              ///< a step, natively
+  double budget_ms = 200;  ///< a step, natively
   std::uint64_t seed = 1;
 };
 /// Fills Step::check of every step (DESIGN 6). Steps before and at Kernel run in the interpreter.

@@ -33,9 +33,11 @@ Checked<TraceEntry> parse_entry(std::string_view text, std::string_view line) {
   entry.site = std::string(trim(rest.substr(0, equals)));
   entry.choice = std::string(trim(rest.substr(equals + 1)));
   if (entry.site.empty() || entry.site.find_first_of(blanks) != std::string::npos)
-    return tl::unexpected<Diagnostics>({wrong(text, line, "The site left of '=' is not a path of names.", "`fathom decisions FILE` lists the sites.")});
+    return tl::unexpected<Diagnostics>(
+        {wrong(text, line, "The site left of '=' is not a path of names.", "`fathom decisions FILE` lists the sites.")});
   if (entry.choice.empty())
-    return tl::unexpected<Diagnostics>({wrong(text, line, fmt::format("No choice for `{}`.", entry.site), "`fathom decisions FILE` lists the choices of every site.")});
+    return tl::unexpected<Diagnostics>(
+        {wrong(text, line, fmt::format("No choice for `{}`.", entry.site), "`fathom decisions FILE` lists the choices of every site.")});
   return entry;
 }
 
@@ -59,7 +61,9 @@ Checked<Trace> parse_trace(std::string_view text) {
     if (line.empty()) continue;
     if (!header_seen) {
       header_seen = true;
-      if (line != header) return tl::unexpected<Diagnostics>({wrong(text, line, "This is not a trace of this version.", fmt::format("The first line must be `{}`.", header))});
+      if (line != header)
+        return tl::unexpected<Diagnostics>(
+            {wrong(text, line, "This is not a trace of this version.", fmt::format("The first line must be `{}`.", header))});
       continue;
     }
     if (auto entry = parse_entry(text, line)) {
@@ -68,7 +72,9 @@ Checked<Trace> parse_trace(std::string_view text) {
       errors.insert(errors.end(), entry.error().begin(), entry.error().end());
     }
   }
-  if (!header_seen) return tl::unexpected<Diagnostics>({Diagnostic{Severity::error, {0, 0, 0}, "The trace is empty.", fmt::format("The first line must be `{}`.", header), {}}});
+  if (!header_seen)
+    return tl::unexpected<Diagnostics>(
+        {Diagnostic{Severity::error, {0, 0, 0}, "The trace is empty.", fmt::format("The first line must be `{}`.", header), {}}});
   if (!errors.empty()) return tl::unexpected<Diagnostics>(std::move(errors));
   return trace;
 }

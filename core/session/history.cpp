@@ -1,0 +1,147 @@
+// The session: source, trace, history. Every change makes a new compilation; undo and redo move between them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "session/session.hpp"
+
+namespace fathom::session {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int format_version = 1;
+
+tl::unexpected<Diagnostics> fail(std::string message, std::string cure = {}) {
+  return tl::unexpected<Diagnostics>({Diagnostic{Severity::error, {0, 0, 0}, std::move(message), std::move(cure), {}}});
+}
+
+Json of(const Trace& trace) {
+  Json entries = Json::array();
+  for (const TraceEntry& entry : trace.entries)
+    entries.push_back({{"site", entry.site}, {"choice", entry.choice}, {"locked", entry.locked}, {"origin", name(entry.origin)}});
+  return entries;
+}
+
+Json of(const Inputs& inputs) {
+  return {{"file", inputs.file_name},
+          {"source", inputs.source},
+          {"operator", inputs.operator_name},
+          {"dims", inputs.dims},
+          {"target", inputs.target},
+          {"trace", of(inputs.trace)},
+          {"precision", passes::name(inputs.options.precision)},
+          {"deterministic_batch", inputs.options.deterministic_batch},
+          {"unsound", inputs.options.unsound}};
+}
+
+Origin origin_named(const std::string& text) {
+  for (const Origin origin : {Origin::by_default, Origin::by_scheduler, Origin::by_user, Origin::by_lesson})
+    if (name(origin) == text) return origin;
+  return Origin::by_user;
+}
+
+/// Throws nlohmann exceptions on a document of another shape; the caller turns them into a diagnostic.
+Inputs inputs_from(const Json& json) {
+  Inputs inputs;
+  inputs.file_name = json.at("file").get<std::string>();
+  inputs.source = json.at("source").get<std::string>();
+  inputs.operator_name = json.at("operator").get<std::string>();
+  inputs.dims = json.at("dims").get<std::map<std::string, std::int64_t>>();
+  inputs.target = json.at("target").get<std::string>();
+  for (const Json& entry : json.at("trace"))
+    inputs.trace.entries.push_back({entry.at("site").get<std::string>(), entry.at("choice").get<std::string>(),
+                                    entry.at("locked").get<bool>(), origin_named(entry.at("origin").get<std::string>())});
+  inputs.options.precision = passes::precision_named(json.at("precision").get<std::string>()).value_or(passes::Precision::matrix);
+  inputs.options.deterministic_batch = json.at("deterministic_batch").get<bool>();
+  inputs.options.unsound = json.at("unsound").get<bool>();
+  return inputs;
+}
+
+}  // namespace
+
+Checked<Session> Session::open(Inputs inputs) {
+  Session session;
+  if (auto changed = session.change(std::move(inputs)); !changed) return tl::unexpected<Diagnostics>(changed.error());
+  return session;
+}
+
+std::string Session::to_json() const {
+  Json states = Json::array();
+  for (const auto& state : states_) states.push_back(of(state->inputs));
+  return Json{{"fathom-session", format_version}, {"at", at_}, {"states", states}}.dump(2) + "\n";
+}
+
+Checked<Session> Session::from_json(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object() || !json.contains("fathom-session"))
+    return fail("This is not a session file.", "A session file is JSON written by Fathom.");
+  if (json.at("fathom-session") != format_version)
+    return fail("The session file is from another version of Fathom.", "Open it with the version that wrote it.");
+  try {
+    Session session;
+    for (const Json& state : json.at("states"))
+      if (auto changed = session.change(inputs_from(state)); !changed) return tl::unexpected<Diagnostics>(changed.error());
+    if (session.states_.empty()) return fail("The session file holds no state.");
+    session.at_ = std::min(json.at("at").get<std::size_t>(), session.states_.size() - 1);
+    return session;
+  } catch (const Json::exception& error) {
+    return fail(fmt::format("The session file is damaged: {}.", error.what()));
+  }
+}
+
+Checked<void> Session::change(Inputs inputs) {
+  auto compiled = compile(inputs);
+  if (!compiled) return tl::unexpected<Diagnostics>(compiled.error());
+  if (!states_.empty()) states_.resize(at_ + 1);
+  states_.push_back(*std::move(compiled));
+  at_ = states_.size() - 1;
+  return {};
+}
+
+Checked<void> Session::override_choice(std::string site, std::string choice) {
+  Inputs inputs = now().inputs;
+  auto& entries = inputs.trace.entries;
+  const auto same = [&](const TraceEntry& entry) { return entry.site == site; };
+  const bool locked = std::any_of(entries.begin(), entries.end(), [&](const TraceEntry& entry) { return same(entry) && entry.locked; });
+  entries.erase(std::remove_if(entries.begin(), entries.end(), same), entries.end());
+  entries.push_back({std::move(site), std::move(choice), locked, Origin::by_user});
+  return change(std::move(inputs));
+}
+
+Checked<void> Session::lock(std::string site, bool locked) {
+  Inputs inputs = now().inputs;
+  for (TraceEntry& entry : inputs.trace.entries) {
+    if (entry.site != site) continue;
+    entry.locked = locked;
+    return change(std::move(inputs));
+  }
+  for (const Decision& decision : now().record.decisions) {
+    if (decision.site != site) continue;
+    inputs.trace.entries.push_back({std::move(site), decision.choice, locked, decision.origin});
+    return change(std::move(inputs));
+  }
+  return fail(fmt::format("There is no decision at `{}`.", site), "`fathom decisions FILE` lists the sites.");
+}
+
+Checked<void> Session::reset(std::string site) {
+  Inputs inputs = now().inputs;
+  auto& entries = inputs.trace.entries;
+  entries.erase(std::remove_if(entries.begin(), entries.end(), [&](const TraceEntry& entry) { return entry.site == site; }), entries.end());
+  return change(std::move(inputs));
+}
+
+Checked<void> Session::edit_source(std::string source) {
+  Inputs inputs = now().inputs;
+  inputs.source = std::move(source);
+  return change(std::move(inputs));
+}
+
+void Session::undo() {
+  if (can_undo()) --at_;
+}
+void Session::redo() {
+  if (can_redo()) ++at_;
+}
+
+}  // namespace fathom::session
