@@ -1,0 +1,127 @@
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fathom::cli {
+namespace {
+
+/// Three significant digits.
+std::string digits(double value) {
+  const double size = std::abs(value);
+  if (value == std::floor(value) && size < 1000) return fmt::format("{:.0f}", value);
+  return size >= 100 ? fmt::format("{:.0f}", value) : size >= 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+}
+
+std::string scaled(double value, double step, const std::array<const char*, 6>& units) {
+  std::size_t unit = 0;
+  while (std::abs(value) >= step && unit + 1 < units.size()) {
+    value /= step;
+    ++unit;
+  }
+  return digits(value) + units[unit];
+}
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (!lines.back().empty() && width_of(lines.back()) + 1 + width_of(word) > width) lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string bytes(double value) { return scaled(value, 1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB"}); }
+std::string count(double value) { return scaled(value, 1000, {"", " k", " M", " G", " T", " P"}); }
+std::string milliseconds(double value) {
+  if (value >= 1000) return digits(value / 1000) + " s";
+  if (value >= 1) return digits(value) + " ms";
+  return value >= 1e-3 ? digits(value * 1e3) + " us" : digits(value * 1e6) + " ns";
+}
+std::string error(std::optional<double> value) { return value ? fmt::format("{:.1e}", *value) : "-"; }
+
+std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t width) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (widths.size() <= i) widths.push_back(0);
+      widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+  std::size_t indent = 0;
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) indent += widths[i] + 2;
+  const std::size_t last = width > indent + 30 ? width - indent : 30;
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) line += row[i] + std::string(widths[i] + 2 - width_of(row[i]), ' ');
+    if (!row.empty()) {
+      const bool full = row.size() == widths.size();
+      const auto wrapped = full ? wrap(row.back(), last) : std::vector<std::string>{row.back()};
+      line += wrapped.front();
+      for (std::size_t i = 1; i < wrapped.size(); ++i) line += "\n" + std::string(indent, ' ') + wrapped[i];
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string diff(std::string_view before, std::string_view after, std::size_t context) {
+  const auto a = lines_of(before), b = lines_of(after);
+  // Longest common subsequence; texts are at most a few hundred lines.
+  std::vector<std::vector<int>> length(a.size() + 1, std::vector<int>(b.size() + 1, 0));
+  for (std::size_t i = a.size(); i-- > 0;)
+    for (std::size_t j = b.size(); j-- > 0;) length[i][j] = a[i] == b[j] ? length[i + 1][j + 1] + 1 : std::max(length[i + 1][j], length[i][j + 1]);
+  std::vector<std::pair<char, std::string_view>> marked;
+  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+    if (i < a.size() && j < b.size() && a[i] == b[j]) {
+      marked.emplace_back(' ', a[i]);
+      ++i, ++j;
+    } else if (i < a.size() && (j == b.size() || length[i + 1][j] >= length[i][j + 1])) {
+      marked.emplace_back('-', a[i++]);
+    } else {
+      marked.emplace_back('+', b[j++]);
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < marked.size();) {
+    std::size_t end = i;
+    while (end < marked.size() && marked[end].first == ' ') ++end;
+    const std::size_t kept = end - i;
+    const std::size_t head = i == 0 ? 0 : context, tail = end == marked.size() ? 0 : context;
+    for (std::size_t k = i; k < end; ++k) {
+      if (kept > head + tail + 1 && k == i + head) {
+        text += fmt::format("  … {} unchanged lines\n", kept - head - tail);
+        k = end - tail;
+        if (k >= end) break;
+      }
+      text += fmt::format("  {}\n", marked[k].second);
+    }
+    for (i = end; i < marked.size() && marked[i].first != ' '; ++i) text += fmt::format("{} {}\n", marked[i].first, marked[i].second);
+  }
+  return text;
+}
+
+}  // namespace fathom::cli

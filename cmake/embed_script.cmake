@@ -1,0 +1,13 @@
+# Run by embed_texts: writes OUT from FILES (separated by |).
+string(REPLACE "|" ";" FILES "${FILES}")
+set(code "struct EmbeddedText { const char* name; const char* text; };\n")
+string(APPEND code "extern const EmbeddedText ${NAME}[];\nextern const unsigned ${NAME}_count;\nconst EmbeddedText ${NAME}[] = {\n")
+set(count 0)
+foreach(file ${FILES})
+  file(READ ${file} text)
+  get_filename_component(stem ${file} NAME_WE)
+  string(APPEND code "{\"${stem}\", R\"~~~~(${text})~~~~\"},\n")
+  math(EXPR count "${count} + 1")
+endforeach()
+string(APPEND code "{nullptr, nullptr}};\nconst unsigned ${NAME}_count = ${count};\n")
+file(WRITE ${OUT} "${code}")
