@@ -1,4 +1,5 @@
-// What every command gets, and the commands themselves. Exit status: 0 done, 1 the program or the result is wrong, 2 wrong usage or a missing tool.
+// What every command gets, and the commands themselves. Exit status: 0 done, 1 the program or the result is wrong, 2 wrong usage or a
+// missing tool.
 #pragma once
 
 #include <map>
@@ -16,7 +17,7 @@ enum ExitStatus : int { done = 0, wrong = 1, misuse = 2 };
 /// The options of DESIGN 11, as text.
 struct Arguments {
   std::string command;
-  std::vector<std::string> positional;      ///< FILE[:OPERATOR] first
+  std::vector<std::string> positional;  ///< FILE[:OPERATOR] first
   std::vector<std::string> dims, sets;
   std::string target, trace, precision, deterministic, agent, output, emit, format, step;
   bool json = false, unsound = false, quick = false, show_diff = false;
@@ -26,9 +27,9 @@ struct Arguments {
 /// A row of the command table: main.cpp makes the help, the parser and the completion from it.
 struct Command {
   const char* name;
-  const char* arguments;                    ///< as the help shows them
-  const char* summary;                      ///< one line
-  const char* details;                      ///< for `fathom help COMMAND`
+  const char* arguments;  ///< as the help shows them
+  const char* summary;    ///< one line
+  const char* details;    ///< for `fathom help COMMAND`
   int (*run)(const Arguments&);
 };
 
@@ -39,12 +40,12 @@ struct Compiled {
 };
 /// `fallback_target`: used where --target is not given.
 [[nodiscard]] Compiled compile_file(const Arguments&, const std::string& file, const std::string& fallback_target = "x86-64");
-[[nodiscard]] int fail(int status, const std::string& message);   ///< to standard error
+[[nodiscard]] int fail(int status, const std::string& message);  ///< to standard error
 /// Writes to -o or to standard output.
 [[nodiscard]] int write_output(const Arguments&, const std::string& text);
 
 struct Sample {
-  std::string name, text, title;            ///< title: the first comment line
+  std::string name, text, title;  ///< title: the first comment line
 };
 [[nodiscard]] const std::vector<Sample>& samples();
 

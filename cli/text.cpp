@@ -26,7 +26,8 @@ std::string scaled(double value, double step, const std::array<const char*, 6>& 
 }
 
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -93,7 +94,8 @@ std::string diff(std::string_view before, std::string_view after, std::size_t co
   // Longest common subsequence; texts are at most a few hundred lines.
   std::vector<std::vector<int>> length(a.size() + 1, std::vector<int>(b.size() + 1, 0));
   for (std::size_t i = a.size(); i-- > 0;)
-    for (std::size_t j = b.size(); j-- > 0;) length[i][j] = a[i] == b[j] ? length[i + 1][j + 1] + 1 : std::max(length[i + 1][j], length[i][j + 1]);
+    for (std::size_t j = b.size(); j-- > 0;)
+      length[i][j] = a[i] == b[j] ? length[i + 1][j + 1] + 1 : std::max(length[i + 1][j], length[i][j + 1]);
   std::vector<std::pair<char, std::string_view>> marked;
   for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
     if (i < a.size() && j < b.size() && a[i] == b[j]) {

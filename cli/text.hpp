@@ -9,10 +9,10 @@
 
 namespace fathom::cli {
 
-[[nodiscard]] std::string bytes(double);          ///< "2.00 GiB"
-[[nodiscard]] std::string count(double);          ///< "275 G"
-[[nodiscard]] std::string milliseconds(double);   ///< "0.240 ms", "1.20 s"
-[[nodiscard]] std::string error(std::optional<double>);   ///< "3.1e-06", or "-"
+[[nodiscard]] std::string bytes(double);                 ///< "2.00 GiB"
+[[nodiscard]] std::string count(double);                 ///< "275 G"
+[[nodiscard]] std::string milliseconds(double);          ///< "0.240 ms", "1.20 s"
+[[nodiscard]] std::string error(std::optional<double>);  ///< "3.1e-06", or "-"
 
 /// Columns padded to the widest cell (counted in code points); the last one is wrapped at `width`, aligned under itself.
 [[nodiscard]] std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t width = 140);

@@ -1,0 +1,73 @@
+// Commands that list what there is: samples, targets, completion.
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "commands.hpp"
+#include "text.hpp"
+
+namespace fathom::cli {
+
+int list_samples(const Arguments& arguments) {
+  if (!arguments.positional.empty()) {
+    for (const Sample& sample : samples())
+      if (sample.name == arguments.positional.front()) return write_output(arguments, sample.text);
+    return fail(misuse, fmt::format("fathom samples: there is no sample `{}`; fathom samples lists them.", arguments.positional.front()));
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const Sample& sample : samples()) rows.push_back({sample.name, sample.title});
+  return write_output(arguments,
+                      table(rows) + "\nfathom samples NAME prints one; every command takes a sample's name where it takes a file.\n");
+}
+
+int list_targets(const Arguments& arguments) {
+  std::vector<std::vector<std::string>> rows{{"target", "lanes", "on chip", "runs here", "matrix atoms", "what it is"}};
+  for (const Target& target : targets()) {
+    std::string atoms;
+    for (const MatrixAtom& atom : target.atoms) atoms += (atoms.empty() ? "" : " ") + atom.name.text();
+    rows.push_back({target.name.text(), fmt::format("{}", target.lanes), bytes(static_cast<double>(target.shared_bytes)),
+                    target.runs_here ? "yes" : "no", atoms, target.title});
+  }
+  return write_output(arguments, table(rows));
+}
+
+int completion(const Arguments& arguments) {
+  std::string names;
+  for (const Command& command : commands()) names += std::string(names.empty() ? "" : " ") + command.name;
+  return write_output(arguments, fmt::format(R"(# bash completion for fathom: source <(fathom completion)
+_fathom() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
+  case $previous in
+    --target) COMPREPLY=($(compgen -W "$(fathom targets | tail -n +2 | cut -d' ' -f1)" --"$word"));
+  return;
+  ;
+    --emit) COMPREPLY=($(compgen -W "math loop tile kernel code asm" -- "$word"));
+    return;
+    ;
+    --precision) COMPREPLY=($(compgen -W "exact matrix fast" -- "$word"));
+    return;
+    ;
+    --as) COMPREPLY=($(compgen -W "html trace" -- "$word"));
+    return;
+    ;
+    --set) compopt -o nospace;
+    COMPREPLY = ($(compgen - S = -W "$(fathom decisions " $ {
+      {
+        COMP_WORDS[2]
+      }
+    } " 2>/dev/null | tail -n +3 | cut -d' ' -f1)" --"$word"));
+    return;
+    ;
+    esac if["$COMP_CWORD" - eq 1];
+    then COMPREPLY = ($(compgen - W "{} help" --"$word")) elif [[$word == -*]];
+    then COMPREPLY = ($(compgen - W "--dim --target --trace --set --precision --deterministic --unsound --json --emit --as --quick --diff "
+                                    "--threads -o --help" --"$word")) else COMPREPLY =
+        ($(compgen - f - X '!*.fathom' --"$word") $(compgen - W "$(fathom samples | head -n -2 | cut -d' ' -f1)" --"$word"));
+    fi
+}
+}
+complete -o filenames -F _fathom fathom
+)",
+                                             names));
+}
+
+}  // namespace fathom::cli
