@@ -133,7 +133,7 @@ Compiled compile_file(const Arguments& arguments, const std::string& file, const
   auto compilation = session::compile(*inputs);
   if (!compilation) return {nullptr, fail(wrong, render(compilation.error(), inputs->file_name, inputs->source))};
   for (const Refusal& refusal : (*compilation)->record.refusals)
-    fail(done, fmt::format("refused: {}{}{}", refusal.reason, refusal.hint.empty() ? "" : " ", refusal.hint));
+    fmt::print(stderr, "refused: {}{}{}\n", refusal.reason, refusal.hint.empty() ? "" : " ", refusal.hint);
   return {*std::move(compilation), done};
 }
 

@@ -33,7 +33,7 @@ int list_targets(const Arguments& arguments) {
 int completion(const Arguments& arguments) {
   std::string names;
   for (const Command& command : commands()) names += std::string(names.empty() ? "" : " ") + command.name;
-  return write_output(arguments, fmt::format(R"(# bash completion for fathom: source <(fathom completion)
+  return write_output(arguments, fmt::format(R"bash(# bash completion for fathom: source <(fathom completion)
 _fathom() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
   case $previous in
@@ -66,7 +66,7 @@ _fathom() {{
 }
 }
 complete -o filenames -F _fathom fathom
-)",
+)bash",
                                              names));
 }
 
