@@ -25,6 +25,7 @@ struct FloatRange {
 [[nodiscard]] FloatRange float_range(DType);
 
 /// The nearest value of the type, ties to even; overflow gives infinity (f8e4m3 has none: NaN), integers saturate, NaN -> 0 for integers.
+/// i64 saturates at the largest i64 that a double holds; bool is x != 0.
 [[nodiscard]] double round_to(DType, double);
 
 /// What a conversion between float types does at worst, and the arithmetic type of a binary operation.

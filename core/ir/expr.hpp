@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -93,9 +94,11 @@ struct ExprNode {
   Symbol name;                   // index, dim, symbol, read, call, reduce: the name (reduce: the reducer's)
   Symbol result;                 // reduce: which result of the reducer; empty = the first
   std::vector<Symbol> bound;     // reduce, call over indices: the indices that it binds
-  std::vector<Expr> args;        // operands. reduce: the lifted values, then lo, hi for each bound index
+  std::vector<Expr> args;        // operands. reduce: the lifted values, then lo, hi for each bound index (both absent where left open)
   std::uint64_t hash = 0;        // structural
   std::uint32_t depth = 1;
+  std::uint64_t size = 1;        // nodes of the tree that it prints as (saturating): what inlining must bound
+  const std::set<Symbol>* free = nullptr;   // indices not bound inside; never null in an interned node
 };
 
 /// A handle to a node. Never null after construction through a builder; a default-constructed Expr is "absent".
@@ -159,14 +162,16 @@ inline Expr operator-(Expr a) { return unary(Op::neg, a); }
 /// Calls f once for each distinct node, operands first.
 void visit(Expr, const std::function<void(Expr)>& f);
 using Substitution = std::map<Expr, Expr>;
-/// Replaces whole nodes, simultaneously. Indices bound by a reduce inside are not captured: a bound index hides the outer one.
+/// Replaces whole nodes, simultaneously. A bound index hides the outer one of that name, and is primed where it would capture an index of a
+/// replacement. The indices of a call are the caller's: an index that replaces one of them replaces it there too, and nothing is captured.
 [[nodiscard]] Expr substitute(Expr, const Substitution&);
 [[nodiscard]] bool contains(Expr, Expr part);
-[[nodiscard]] std::set<Symbol> free_indices(Expr);      ///< indices not bound inside
+[[nodiscard]] const std::set<Symbol>& free_indices(Expr);   ///< indices not bound inside (by a reduce, or named by a call over indices)
 [[nodiscard]] std::set<Symbol> tensors_read(Expr);
 [[nodiscard]] std::set<Symbol> dims_in(Expr);
 
 // ---- integers: extents, bounds, offsets ----
+/// `//` rounds down and `%` has the sign of the divisor, here and everywhere.
 /// Constant folding and the identities of integer arithmetic (x+0, x*1, (a*b)//b, min(a,a), …); sums are ordered. Exact: never changes a value.
 /// Used for extents, ranges and subscripts only; real arithmetic is the algebra's business.
 [[nodiscard]] Expr simplify_integer(Expr);
@@ -176,7 +181,8 @@ using DimValues = std::map<Symbol, std::int64_t>;
 [[nodiscard]] std::optional<std::int64_t> evaluate_integer(Expr, const DimValues& values);
 
 // ---- text ----
-/// As the notation writes it, with the fewest parentheses; parses back to the same node.
+/// As the notation writes it, with the fewest parentheses; parses back to the same node: a minus directly before a literal that no `^` follows
+/// belongs to the literal (`-3` is number(-3), `-(3)` is neg(number(3))); only a fraction that no decimal holds comes back as a division.
 [[nodiscard]] std::string print(Expr);
 
 }  // namespace fathom
