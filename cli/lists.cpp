@@ -32,42 +32,26 @@ int list_targets(const Arguments& arguments) {
 
 int completion(const Arguments& arguments) {
   std::string names;
-  for (const Command& command : commands()) names += std::string(names.empty() ? "" : " ") + command.name;
-  return write_output(arguments, fmt::format(R"bash(# bash completion for fathom: source <(fathom completion)
-_fathom() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
+  for (const Command& command : commands()) names += std::string(command.name) + " ";
+  std::string script = R"bash(# bash completion for fathom: source <(fathom completion)
+_fathom() {
+  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
   case $previous in
-    --target) COMPREPLY=($(compgen -W "$(fathom targets | tail -n +2 | cut -d' ' -f1)" --"$word"));
-  return;
-  ;
-    --emit) COMPREPLY=($(compgen -W "math loop tile kernel code asm" -- "$word"));
-    return;
-    ;
-    --precision) COMPREPLY=($(compgen -W "exact matrix fast" -- "$word"));
-    return;
-    ;
-    --as) COMPREPLY=($(compgen -W "html trace" -- "$word"));
-    return;
-    ;
-    --set) compopt -o nospace;
-    COMPREPLY = ($(compgen - S = -W "$(fathom decisions " $ {
-      {
-        COMP_WORDS[2]
-      }
-    } " 2>/dev/null | tail -n +3 | cut -d' ' -f1)" --"$word"));
-    return;
-    ;
-    esac if["$COMP_CWORD" - eq 1];
-    then COMPREPLY = ($(compgen - W "{} help" --"$word")) elif [[$word == -*]];
-    then COMPREPLY = ($(compgen - W "--dim --target --trace --set --precision --deterministic --unsound --json --emit --as --quick --diff "
-                                    "--threads -o --help" --"$word")) else COMPREPLY =
-        ($(compgen - f - X '!*.fathom' --"$word") $(compgen - W "$(fathom samples | head -n -2 | cut -d' ' -f1)" --"$word"));
-    fi
-}
+    --target) COMPREPLY=($(compgen -W "$(fathom targets | tail -n +2 | cut -d' ' -f1)" -- "$word")); return ;;
+    --emit) COMPREPLY=($(compgen -W "math loop tile kernel code asm" -- "$word")); return ;;
+    --precision) COMPREPLY=($(compgen -W "exact matrix fast" -- "$word")); return ;;
+    --as) COMPREPLY=($(compgen -W "html trace" -- "$word")); return ;;
+    --set) compopt -o nospace; COMPREPLY=($(compgen -S = -W "$(fathom decisions "${COMP_WORDS[2]}" 2>/dev/null | tail -n +3 | cut -d' ' -f1)" -- "$word")); return ;;
+  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W "@COMMANDS@help" -- "$word"))
+  elif [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--dim --target --trace --set --precision --deterministic --unsound --json --emit --as --quick --diff --threads -o --help" -- "$word"))
+  else COMPREPLY=($(compgen -f -X '!*.fathom' -- "$word") $(compgen -W "$(fathom samples | head -n -2 | cut -d' ' -f1)" -- "$word")); fi
 }
 complete -o filenames -F _fathom fathom
-)bash",
-                                             names));
+)bash";
+  static constexpr std::string_view place = "@COMMANDS@";
+  script.replace(script.find(place), place.size(), names);
+  return write_output(arguments, script);
 }
 
 }  // namespace fathom::cli
