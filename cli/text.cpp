@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "session/text_diff.hpp"
+
 namespace fathom::cli {
 namespace {
 
@@ -28,16 +30,6 @@ std::string scaled(double value, double step, const std::array<const char*, 6>& 
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
@@ -90,27 +82,11 @@ std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t
 }
 
 std::string diff(std::string_view before, std::string_view after, std::size_t context) {
-  const auto a = lines_of(before), b = lines_of(after);
-  // Longest common subsequence; texts are at most a few hundred lines.
-  std::vector<std::vector<int>> length(a.size() + 1, std::vector<int>(b.size() + 1, 0));
-  for (std::size_t i = a.size(); i-- > 0;)
-    for (std::size_t j = b.size(); j-- > 0;)
-      length[i][j] = a[i] == b[j] ? length[i + 1][j + 1] + 1 : std::max(length[i + 1][j], length[i][j + 1]);
-  std::vector<std::pair<char, std::string_view>> marked;
-  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
-    if (i < a.size() && j < b.size() && a[i] == b[j]) {
-      marked.emplace_back(' ', a[i]);
-      ++i, ++j;
-    } else if (i < a.size() && (j == b.size() || length[i + 1][j] >= length[i][j + 1])) {
-      marked.emplace_back('-', a[i++]);
-    } else {
-      marked.emplace_back('+', b[j++]);
-    }
-  }
+  const auto marked = session::diff_lines(before, after);
   std::string text;
   for (std::size_t i = 0; i < marked.size();) {
     std::size_t end = i;
-    while (end < marked.size() && marked[end].first == ' ') ++end;
+    while (end < marked.size() && marked[end].mark == ' ') ++end;
     const std::size_t kept = end - i;
     const std::size_t head = i == 0 ? 0 : context, tail = end == marked.size() ? 0 : context;
     for (std::size_t k = i; k < end; ++k) {
@@ -119,9 +95,9 @@ std::string diff(std::string_view before, std::string_view after, std::size_t co
         k = end - tail;
         if (k >= end) break;
       }
-      text += fmt::format("  {}\n", marked[k].second);
+      text += fmt::format("  {}\n", marked[k].text);
     }
-    for (i = end; i < marked.size() && marked[i].first != ' '; ++i) text += fmt::format("{} {}\n", marked[i].first, marked[i].second);
+    for (i = end; i < marked.size() && marked[i].mark != ' '; ++i) text += fmt::format("{} {}\n", marked[i].mark, marked[i].text);
   }
   return text;
 }

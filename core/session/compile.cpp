@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "lang/lang.hpp"
 #include "session/session.hpp"
+#include "session/text_diff.hpp"
 
 namespace fathom::session {
 namespace {
@@ -34,22 +34,13 @@ Checked<math::Program> choose_operator(const lang::File& file, const Inputs& inp
   return file.operators.front();
 }
 
-/// Lines of one text that the other lacks, counted, in order: what a step took away or brought.
-std::vector<std::string> lines_only_in(const std::string& text, const std::string& other) {
-  std::map<std::string_view, int> counts;
-  const auto each_line = [](std::string_view all, const auto& f) {
-    for (std::size_t at = 0; at < all.size();) {
-      const auto end = std::min(all.find('\n', at), all.size());
-      f(all.substr(at, end - at));
-      at = end + 1;
-    }
-  };
-  each_line(other, [&](std::string_view line) { ++counts[line]; });
-  std::vector<std::string> only;
-  each_line(text, [&](std::string_view line) {
-    if (--counts[line] < 0) only.emplace_back(line);
-  });
-  return only;
+/// What a step took away and brought, in order.
+std::vector<std::string> changed_lines(const Step& step) {
+  const std::string before = print(step.before), after = print(step.after);
+  std::vector<std::string> lines;
+  for (const DiffLine& line : diff_lines(before, after))
+    if (line.mark != ' ') lines.push_back(line.mark + std::string(line.text));
+  return lines;
 }
 
 /// Two steps of one name are equal if they say and choose the same and change the same lines: what other steps did to the rest does not
@@ -57,9 +48,7 @@ std::vector<std::string> lines_only_in(const std::string& text, const std::strin
 bool same_step(const Step& a, const Step& b) {
   const auto choice = [](const Step& step) { return step.decision ? step.decision->choice : std::string(); };
   if (a.says != b.says || choice(a) != choice(b) || a.before.level != b.before.level || a.after.level != b.after.level) return false;
-  const std::string a_before = print(a.before), a_after = print(a.after), b_before = print(b.before), b_after = print(b.after);
-  return lines_only_in(a_before, a_after) == lines_only_in(b_before, b_after) &&
-         lines_only_in(a_after, a_before) == lines_only_in(b_after, b_before);
+  return changed_lines(a) == changed_lines(b);
 }
 
 }  // namespace
