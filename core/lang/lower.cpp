@@ -126,8 +126,10 @@ class Lowering {
     }
     const bool implicit_index = args->size() == 1 && bound.size() == 1 && (s.name.text() == "argmax" || s.name.text() == "argmin");
     if (implicit_index && builtin_reducer(s.name) == reduced.reducer) args->push_back(index(bound[0].index));
-    if (args->size() != reduced.reducer->parameters.size()) {
-      const std::size_t count = reduced.reducer->parameters.size();
+    // NAME.states merges states without `lift`: one value a carrier
+    const bool states = reduced.result == Symbol("states");
+    const std::size_t count = states ? reduced.reducer->state.size() : reduced.reducer->parameters.size();
+    if (args->size() != count) {
       sink_.error(s.span, "`" + reduced.reducer->name.text() + "` takes " + std::to_string(count) +
                               (count == 1 ? " value, not " : " values, not ") + std::to_string(args->size()));
       return {};
