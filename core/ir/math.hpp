@@ -118,6 +118,12 @@ struct Program {
 
 /// Extents of a tensor (parameter or statement), outermost first; nullopt for an unknown name.
 [[nodiscard]] std::optional<std::vector<Expr>> extents_of(const Program&, Symbol tensor);
+/// What may stand as its subscripts: 0:extent for a parameter, the axes' ranges for a statement (they may be ragged: use outer axes).
+struct Range {
+  Expr lo, hi;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+[[nodiscard]] std::optional<std::vector<Range>> ranges_of(const Program&, Symbol tensor);
 [[nodiscard]] DimValues default_dims(const Program&);
 [[nodiscard]] bool is_opened(const Program&);
 
@@ -126,6 +132,13 @@ struct Program {
 
 /// The notation; an opened or fused program uses dotted names and `with repair { … }`. `lang::parse_math` reads it back.
 [[nodiscard]] std::string print(const Program&);
+/// One statement, for people: ranges are left out.
 [[nodiscard]] std::string print(const Statement&);
+/// One statement of `program`, with the ranges that the text needs to be read back.
+[[nodiscard]] std::string print(const Statement&, const Program& program);
+/// What the texts of the lower levels share: "q: f16[B,H,S,D] stored(B,S,H,D)", "S = runtime 4096", "reducer top(x, i) { … }".
+[[nodiscard]] std::string print(const Parameter&);
+[[nodiscard]] std::string print(const Dimension&);
+[[nodiscard]] std::string print(const Reducer&);
 
 }  // namespace fathom::math
