@@ -123,7 +123,6 @@ class Lexer {
       const std::size_t digits = end + (at(end + 1) == '+' || at(end + 1) == '-' ? 2 : 1);
       if (is_digit(at(digits))) end = digits_end(digits);
     }
-    if (mode_.dotted_names && at(end) == '/' && is_digit(at(end + 1))) end = digits_end(end + 1);
     if (is_letter(at(end)) || at(end) == '_') {
       const std::size_t all = word_end(end);
       sink_.error(span(at_, all),
@@ -182,15 +181,6 @@ std::vector<Token> tokenize(std::string_view source, const Mode& mode, std::uint
 }
 
 Expr number_literal(std::string_view text, SourceSpan span, Sink& sink) {
-  const std::size_t slash = text.find('/');
-  if (slash != std::string_view::npos) {
-    const auto num = Rational::parse(text.substr(0, slash));
-    const auto den = Rational::parse(text.substr(slash + 1));
-    const auto quotient = num && den ? divide(*num, *den) : std::nullopt;
-    if (quotient) return number(*quotient);
-    sink.error(span, "`" + std::string(text.substr(0, 60)) + "` is no quotient of two 64-bit integers");
-    return {};
-  }
   if (const auto exact = Rational::parse(text)) return number(*exact);
   const double value = std::strtod(std::string(text).c_str(), nullptr);
   const std::string shown(text.substr(0, 40));

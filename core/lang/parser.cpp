@@ -306,8 +306,10 @@ SyntaxRef Parser::parenthesised() {
   const Token open = next();
   Syntax node;
   node.kind = SyntaxKind::tuple;
-  bool ok = true;
+  bool ok = true, trailing_comma = false;
   do {
+    trailing_comma = mode_.tuples && !node.args.empty() && at(")");
+    if (trailing_comma) break;
     const SyntaxRef element = binary(level_or);
     ok = element != nullptr;
     if (ok) node.args.push_back(element);
@@ -315,7 +317,7 @@ SyntaxRef Parser::parenthesised() {
   ok = ok && expect(")", "to close the parenthesis");
   if (!ok) return nullptr;
   node.span = span_from(open.span.begin);
-  if (node.args.size() == 1) {
+  if (node.args.size() == 1 && !trailing_comma) {
     Syntax inner = *node.args[0];
     inner.span = node.span;
     inner.parenthesised = true;
