@@ -95,7 +95,7 @@ int show(const Arguments& arguments) {
   text += arguments.show_diff ? diff(print(step->before), print(step->after)) : print(step->after);
   if (!arguments.show_diff) return write_output(arguments, text);
   std::vector<std::vector<std::string>> lives{{"tensor", "shape", "bytes", "place"}};
-  for (const TensorLife& life : step->lives) lives.push_back({life.tensor.text(), life.shape, bytes(life.bytes), life.place});
+  for (const TensorLife& life : step->lives) lives.push_back({life.tensor.text(), life.shape, bytes_text(life.bytes), life.place});
   return write_output(arguments, text + "\n" + table(lives));
 }
 
@@ -120,8 +120,9 @@ int decisions(const Arguments& arguments) {
     std::string others;
     for (const Alternative& each : decision.alternatives) {
       if (each.choice == decision.choice) continue;
-      others += (others.empty() ? "" : "  ") +
-                (each.refused ? "⊘" + each.choice : each.choice + (each.predicted_ms ? " (" + milliseconds(*each.predicted_ms) + ")" : ""));
+      others +=
+          (others.empty() ? "" : "  ") +
+          (each.refused ? "⊘" + each.choice : each.choice + (each.predicted_ms ? " (" + milliseconds_text(*each.predicted_ms) + ")" : ""));
     }
     rows.push_back({decision.site, decision.choice + (decision.locked ? " [locked]" : ""), std::string(name(decision.origin)), others,
                     decision.reason});

@@ -24,7 +24,7 @@ int list_targets(const Arguments& arguments) {
   for (const Target& target : targets()) {
     std::string atoms;
     for (const MatrixAtom& atom : target.atoms) atoms += (atoms.empty() ? "" : " ") + atom.name.text();
-    rows.push_back({target.name.text(), fmt::format("{}", target.lanes), bytes(static_cast<double>(target.shared_bytes)),
+    rows.push_back({target.name.text(), fmt::format("{}", target.lanes), bytes_text(static_cast<double>(target.shared_bytes)),
                     target.runs_here ? "yes" : "no", atoms, target.title});
   }
   return write_output(arguments, table(rows));

@@ -3,29 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "session/text_diff.hpp"
 
 namespace fathom::cli {
 namespace {
-
-/// Three significant digits.
-std::string digits(double value) {
-  const double size = std::abs(value);
-  if (value == std::floor(value) && size < 1000) return fmt::format("{:.0f}", value);
-  return size >= 100 ? fmt::format("{:.0f}", value) : size >= 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
-}
-
-std::string scaled(double value, double step, const std::array<const char*, 6>& units) {
-  std::size_t unit = 0;
-  while (std::abs(value) >= step && unit + 1 < units.size()) {
-    value /= step;
-    ++unit;
-  }
-  return digits(value) + units[unit];
-}
 
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
@@ -47,13 +29,6 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
 
 }  // namespace
 
-std::string bytes(double value) { return scaled(value, 1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB"}); }
-std::string count(double value) { return scaled(value, 1000, {"", " k", " M", " G", " T", " P"}); }
-std::string milliseconds(double value) {
-  if (value >= 1000) return digits(value / 1000) + " s";
-  if (value >= 1) return digits(value) + " ms";
-  return value >= 1e-3 ? digits(value * 1e3) + " us" : digits(value * 1e6) + " ns";
-}
 std::string error(std::optional<double> value) { return value ? fmt::format("{:.1e}", *value) : "-"; }
 
 std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t width) {

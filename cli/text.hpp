@@ -1,4 +1,4 @@
-// Text for people: units with three significant digits, aligned tables, line diffs.
+// Text for people: aligned tables, line diffs (units: ir/units.hpp).
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/units.hpp"
+
 namespace fathom::cli {
 
-[[nodiscard]] std::string bytes(double);                 ///< "2.00 GiB"
-[[nodiscard]] std::string count(double);                 ///< "275 G"
-[[nodiscard]] std::string milliseconds(double);          ///< "0.240 ms", "1.20 s"
 [[nodiscard]] std::string error(std::optional<double>);  ///< "3.1e-06", or "-"
 
 /// Columns padded to the widest cell (counted in code points); the last one is wrapped at `width`, aligned under itself.
