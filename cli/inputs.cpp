@@ -10,11 +10,8 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "ir/embedded_text.hpp"
 
-struct EmbeddedText {
-  const char* name;
-  const char* text;
-};
 extern const EmbeddedText samples[];
 extern const unsigned samples_count;
 

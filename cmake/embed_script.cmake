@@ -1,6 +1,6 @@
 # Run by embed_texts: writes OUT from FILES (separated by |).
 string(REPLACE "|" ";" FILES "${FILES}")
-set(code "struct EmbeddedText { const char* name; const char* text; };\n")
+set(code "#include \"ir/embedded_text.hpp\"\n")
 string(APPEND code "extern const EmbeddedText ${NAME}[];\nextern const unsigned ${NAME}_count;\nconst EmbeddedText ${NAME}[] = {\n")
 set(count 0)
 foreach(file ${FILES})

@@ -6,15 +6,12 @@
 #include <map>
 #include <set>
 
+#include "ir/embedded_text.hpp"
 #include "ir/units.hpp"
 #include "session/mathml.hpp"
 #include "session/session.hpp"
 #include "session/text_diff.hpp"
 
-struct EmbeddedText {
-  const char* name;
-  const char* text;
-};
 extern const EmbeddedText report_css[];
 extern const EmbeddedText report_js[];
 
