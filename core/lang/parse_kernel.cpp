@@ -288,9 +288,15 @@ bool KernelParser::kernel(Module& m) {
   return good;
 }
 
+bool KernelParser::kernel_name(Symbol& to) {
+  if (in_.peek().kind != TokenKind::word) return name_into(to, "a kernel's name");
+  to = Symbol(in_.next().text);  // kernels have names of their own: `combine` is a good one, though reserved in expressions
+  return true;
+}
+
 bool KernelParser::kernel_head(Kernel& k) {
-  if (!name_into(k.name, "a kernel's name") || !optional_expression("when", k.when)) return false;
-  if (!optional_name("after", k.after, "the kernel that this one follows")) return false;
+  if (!kernel_name(k.name) || !optional_expression("when", k.when)) return false;
+  if (in_.accept("after") && !kernel_name(k.after)) return false;
   k.early = !k.after.empty() && in_.accept("early");
   return in_.expect("{", "before a kernel's body") && in_.expect("work", "at the start of a kernel") && work(k.work);
 }

@@ -38,6 +38,7 @@ class KernelParser {
   // kernel
   bool kernel(kernel::Module& m);
   bool kernel_head(kernel::Kernel& k);
+  bool kernel_name(Symbol& to);
   bool work(kernel::Work& w);
   bool kernel_item(kernel::Kernel& k);
   bool axis(kernel::Kernel& k);
