@@ -1,0 +1,36 @@
+// Prints the Kernel text and the complete trace of every sample for every target that plans to the Kernel level, and a second plan with splits.
+// Built by every compiler and for the web; the outputs must be the same bytes.
+#include <cstdio>
+
+#include "ir/embedded_text.hpp"
+#include "session/session.hpp"
+
+extern const EmbeddedText samples[];
+extern const unsigned samples_count;
+
+namespace {
+
+void print_plan(const EmbeddedText& sample, const fathom::Target& target) {
+  fathom::session::Inputs inputs;
+  inputs.file_name = sample.name;
+  inputs.source = sample.text;
+  inputs.target = target.name.text();
+  const auto compilation = fathom::session::compile(inputs);
+  std::printf("==== %s on %s\n", sample.name, target.name.text().c_str());
+  if (!compilation) {
+    std::printf("%s", fathom::render(compilation.error(), sample.name, sample.text).c_str());
+    return;
+  }
+  const auto& record = (*compilation)->record;
+  for (const fathom::Step& step : record.steps) std::printf("%s: %s\n", step.id.c_str(), step.says.c_str());
+  std::printf("%s%s", print((*compilation)->final_ir()).c_str(), fathom::session::print(record.trace).c_str());
+}
+
+}  // namespace
+
+int main() {
+  for (unsigned i = 0; i < samples_count; ++i)
+    for (const fathom::Target& target : fathom::targets())
+      if (target.name.text() != "x86-64") print_plan(samples[i], target);  // x86-64 is whatever this machine is
+  return 0;
+}
