@@ -194,8 +194,6 @@ class Verifier {
         return;
       case Op::read:
         return check_read(expr, guarded);
-      case Op::call:
-        return check_call(expr);
       case Op::number:
       case Op::infinity:
       case Op::boolean:
