@@ -1,0 +1,54 @@
+// check: every step on many shapes and data families.  export: the report, the trace.
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "text.hpp"
+
+namespace fathom::cli {
+namespace {
+
+std::string shape_text(const DimValues& shape) {
+  std::string text;
+  for (const auto& [name, value] : shape) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name.text(), value);
+  return text;
+}
+
+}  // namespace
+
+int check(const Arguments& arguments) {
+  auto [compilation, status] = compile_file(arguments, arguments.positional.front());
+  if (!compilation) return status;
+  session::Compilation checked = *compilation;
+  session::check_steps(checked);
+  int failed = 0, inconclusive = 0;
+  std::vector<std::vector<std::string>> rows{{"step", "level", "cases", "status", "max error", "bound", "note"}};
+  for (const Step& step : checked.record.steps) {
+    for (const CheckCase& one : step.check.cases) {
+      failed += one.status == CheckStatus::failed ? 1 : 0;
+      inconclusive += one.status == CheckStatus::inconclusive ? 1 : 0;
+      if (one.status == CheckStatus::failed && failed <= 20 && !arguments.json)
+        fmt::print(stderr, "failed: {} at {} on {} data: {}\n", one.step, shape_text(one.shape), one.family, one.detail);
+    }
+    rows.push_back({step.id, std::string(name(step.level)), fmt::format("{}", step.check.cases.size()),
+                    std::string(name(step.check.status)), error(step.check.max_error), error(step.check.bound), step.check.reason});
+  }
+  if (arguments.json) {
+    (void)write_output(arguments, session::checks_json(checked));
+  } else {
+    (void)write_output(arguments, table(rows) + fmt::format("\n{} failed, {} inconclusive\n", failed, inconclusive));
+  }
+  return failed > 0 ? wrong : done;
+}
+
+int export_to(const Arguments& arguments) {
+  auto [compilation, status] = compile_file(arguments, arguments.positional.front());
+  if (!compilation) return status;
+  if (arguments.format == "trace") return write_output(arguments, session::print(compilation->record.trace));
+  if (!arguments.format.empty() && arguments.format != "html")
+    return fail(misuse, fmt::format("--as {}: choose html or trace", arguments.format));
+  session::Compilation checked = *compilation;
+  if (!arguments.quick) session::check_steps(checked);
+  return write_output(arguments, session::report_html(checked));
+}
+
+}  // namespace fathom::cli
