@@ -1,0 +1,200 @@
+// Every machine description, as data; each number has its source. Adding a target is adding a row to `make_targets`.
+// The host's row is one of three fixed descriptions, chosen by the vector width alone: equal widths decide equally, whatever the speed.
+#include <initializer_list>
+
+#include "target/host.hpp"
+#include "target/target.hpp"
+
+namespace fathom {
+namespace {
+
+std::vector<Symbol> spaces(std::initializer_list<const char*> names) {
+  std::vector<Symbol> result;
+  for (const char* each : names) result.emplace_back(std::string_view(each));
+  return result;
+}
+
+// ---- x86-64 ----
+struct VectorWidth {
+  const char* level;  // x86-64 micro-architecture level: the name of the CPU for the back end
+  int lanes;          // f32 elements of a vector
+  int registers;      // architectural vector registers
+  const char* atom;
+  int m, n;  // register tile: m * n/lanes accumulators, n/lanes of B and one of A must fit the registers
+};
+constexpr VectorWidth avx512{"x86-64-v4", 16, 32, "fma_6x32_f32", 6, 32};  // 12 + 2 + 1 of 32; shared/hopper/kernel-level-examples 4
+constexpr VectorWidth avx2{"x86-64-v3", 8, 16, "fma_6x16_f32", 6, 16};     // 12 + 2 + 1 of 16
+constexpr VectorWidth sse{"x86-64-v2", 4, 16, "fma_4x8_f32", 4, 8};        // 8 + 2 + 1 of 16; also WebAssembly's 128 bits
+
+Rates rates_of_x86(int lanes, int cores) {
+  // Per lane and core, measured on one Zen 5 core (research/feasibility-backends 2): FMA peak 215..235 GF/s at 16 lanes, 114 at 8.
+  constexpr double flops = 14e9;
+  Rates rates;
+  rates.matrix_flops = 13e9 * lanes * cores;       // 93..97 % of that peak was reached by a packed register tile
+  rates.vector_flops = flops / 2 * lanes * cores;  // an addition or a product is half of a fused one
+  rates.exps = flops / 2 / 14 * lanes * cores;     // a polynomial exp of 2 ulp is about 14 vector operations
+  rates.memory_bytes = 40e9;                       // estimate: two channels of DDR5-5600 move 90 GB/s at best, half of it in practice
+  rates.on_chip_bytes = 27e9 * lanes * cores;      // two vector loads a clock at 3.4 GHz, 4 bytes a lane
+  return rates;
+}
+
+Target x86(const char* name, const char* title, const VectorWidth& width, bool runs_here) {
+  constexpr int cores = 8;  // estimate: a common desktop. Not asked of the machine: plans must not depend on it
+  Target target;
+  target.name = Symbol(std::string_view(name));
+  target.title = title;
+  target.lanes = width.lanes;
+  target.workgroups = cores;
+  target.registers_bytes = width.registers * width.lanes * 4;
+  target.shared_bytes = 512 * 1024;  // half of the smallest common L2 of a core (1 MiB Zen 5, 2 MiB Sapphire Rapids)
+  target.spaces = spaces({"global", "cache", "register"});
+  MatrixAtom atom;
+  atom.name = Symbol(std::string_view(width.atom));
+  atom.m = width.m;
+  atom.n = width.n;
+  atom.accumulator_home = Home::registers;
+  target.atoms = {atom};
+  target.rates = rates_of_x86(width.lanes, cores);
+  target.runs_here = runs_here;
+  target.prints_code = true;
+  target.features = width.level;
+  return target;
+}
+
+const VectorWidth& width_of(int lanes) { return lanes >= avx512.lanes ? avx512 : lanes >= avx2.lanes ? avx2 : sse; }
+
+// ---- blackboard: the same passes at a size that a person can watch. One step is a millisecond ----
+Target blackboard() {
+  Target target;
+  target.name = Symbol("blackboard");
+  target.title = "A machine to watch: two lanes, 2x2 products, eight registers";
+  target.lanes = 2;
+  target.workgroups = 1;
+  target.registers_bytes = 8 * 2 * 4;  // eight registers of two lanes
+  target.shared_bytes = 512;           // 128 numbers: tiles of a few rows
+  target.spaces = spaces({"global", "cache", "register"});
+  MatrixAtom dot;
+  dot.name = Symbol("dot_2x2_f32");
+  dot.m = dot.n = 2;
+  dot.accumulator_home = Home::registers;
+  target.atoms = {dot};
+  target.rates.matrix_flops = 8e3;    // 2x2 products, a multiplication and an addition each, a step
+  target.rates.vector_flops = 2e3;    // two lanes
+  target.rates.exps = 0.5e3;          // an exponential of both lanes takes four steps
+  target.rates.memory_bytes = 4e3;    // a number a step
+  target.rates.on_chip_bytes = 16e3;  // four numbers a step
+  return target;
+}
+
+// ---- NVIDIA ----
+MatrixAtom mma_sync(const char* name, DType operand) {
+  MatrixAtom atom;
+  atom.name = Symbol(std::string_view(name));
+  atom.m = 16;
+  atom.n = 8;
+  atom.k = 16;
+  atom.a = atom.b = operand;
+  atom.a_home = atom.b_home = atom.accumulator_home = Home::registers;
+  atom.issuing_lanes = 32;  // one warp
+  return atom;
+}
+
+std::vector<MatrixAtom> mma_sync_rows() { return {mma_sync("mma_m16n8k16_bf16", DType::bf16), mma_sync("mma_m16n8k16_f16", DType::f16)}; }
+
+/// wgmma.mma_async: A from shared memory (ss) or registers (rs), B from shared memory, K-major or (bt) MN-major.
+MatrixAtom wgmma(int n, DType operand, bool a_in_registers, bool b_transposed) {
+  MatrixAtom atom;
+  atom.name = Symbol("wgmma_m64n" + std::to_string(n) + "k16_" + std::string(name(operand)) + (a_in_registers ? "_rs" : "_ss") +
+                     (b_transposed ? "_bt" : ""));
+  atom.m = 64;
+  atom.n = n;
+  atom.k = 16;
+  atom.a = atom.b = operand;
+  atom.a_home = a_in_registers ? Home::registers : Home::shared;
+  atom.b_home = Home::shared;
+  atom.accumulator_home = Home::registers;
+  atom.issuing_lanes = 128;  // one warpgroup
+  atom.asynchronous = true;
+  atom.quiet_operands = true;  // hopper/RECIPE: C7513, ptxas serialises otherwise
+  return atom;
+}
+
+std::vector<MatrixAtom> wgmma_rows() {
+  std::vector<MatrixAtom> rows;
+  for (const DType operand : {DType::bf16, DType::f16})
+    for (const int n : {64, 128, 256})  // any multiple of 8 up to 256 exists; hopper/RECIPE: 64 and 128 keys were best, 176 does not pay
+      for (const bool a_in_registers : {false, true})
+        for (const bool b_transposed : {false, true}) rows.push_back(wgmma(n, operand, a_in_registers, b_transposed));
+  return rows;
+}
+
+/// What all of them share: 32 lanes, a register file of 64 Ki words, rates that follow from processors and clock.
+Target nvidia(const char* name, const char* title, int processors, double clock, double matrix_flops_a_clock) {
+  Target target;
+  target.name = Symbol(std::string_view(name));
+  target.title = title;
+  target.lanes = 32;
+  target.workgroups = processors;
+  target.registers_bytes = 65536 * 4;
+  target.spaces = spaces({"global", "shared", "register"});
+  const double clocks = processors * clock;
+  target.rates.matrix_flops = matrix_flops_a_clock * clocks;
+  target.rates.on_chip_bytes = 128 * clocks;  // shared memory: 32 banks of 4 bytes
+  target.rates.exps = 16 * clocks;            // special-function unit: 16 results a clock (CUDA programming guide, arithmetic throughput)
+  return target;
+}
+
+Target sm_80() {
+  // A100: 108 processors at 1.41 GHz, 2048 dense f16 flops a clock and processor (312 TFLOP/s in its data sheet)
+  Target target = nvidia("sm_80", "NVIDIA A100 (Ampere)", 108, 1.41e9, 2048);
+  target.rates.vector_flops = 64 * 108 * 1.41e9;  // 64 f32 lanes a processor, one operation each (19.5 TFLOP/s counts an FMA twice)
+  target.rates.memory_bytes = 1.555e12;           // HBM2e of the 40 GB card, data sheet
+  target.shared_bytes = 166912;                   // 163 KiB a block (CUDA programming guide, compute capability 8.0)
+  target.atoms = mma_sync_rows();
+  return target;
+}
+
+Target sm_90a() {
+  // H200: 132 processors; 4096 flops a clock and processor: hopper/RECIPE's 1 016 801 ideal cycles for 550 GFLOP give just that. The clock
+  // is that measured under load at D=128 (1.62..1.68 GHz), since the card is limited by power.
+  constexpr double clock = 1.65e9;
+  Target target = nvidia("sm_90a", "NVIDIA H100 and H200 (Hopper)", 132, clock, 4096);
+  target.rates.vector_flops = 128 * 132 * clock;  // 128 f32 lanes a processor
+  target.rates.memory_bytes = 4.57e12;            // hopper/memory_bound/RECIPE: read stream 4 574..4 647 GB/s
+  target.shared_bytes = 232448;                   // hopper/RECIPE: limit of a block
+  target.atoms = wgmma_rows();
+  for (MatrixAtom& atom : mma_sync_rows()) target.atoms.push_back(std::move(atom));
+  return target;
+}
+
+std::vector<Target> make_targets() {
+  const int lanes = host_lanes();
+  const bool runs = host_runs_x86();
+  return {
+      x86("x86-64", runs ? "This machine's processor" : "A processor with vectors of 128 bits", width_of(lanes), runs),
+      x86("x86-64-v4", "x86-64 with AVX-512", avx512, runs && lanes >= avx512.lanes),
+      x86("x86-64-v3", "x86-64 with AVX2 and FMA", avx2, runs && lanes >= avx2.lanes),
+      x86("x86-64-v2", "x86-64 with vectors of 128 bits", sse, runs),
+      blackboard(),
+      sm_80(),
+      sm_90a(),
+  };
+}
+
+}  // namespace
+
+const std::vector<Target>& targets() {
+  static const auto* all = new std::vector<Target>(make_targets());
+  return *all;
+}
+
+Result<Target> target_named(std::string_view wanted) {
+  std::string known;
+  for (const Target& target : targets()) {
+    if (target.name.text() == wanted) return target;
+    known += (known.empty() ? "" : ", ") + target.name.text();
+  }
+  return refuse("There is no target named " + std::string(wanted) + ".", {std::string(wanted)}, "The targets are " + known + ".");
+}
+
+}  // namespace fathom
