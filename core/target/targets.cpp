@@ -22,7 +22,7 @@ struct VectorWidth {
   const char* atom;
   int m, n;  // register tile: m * n/lanes accumulators, n/lanes of B and one of A must fit the registers
 };
-constexpr VectorWidth avx512{"x86-64-v4", 16, 32, "fma_6x32_f32", 6, 32};  // 12 + 2 + 1 of 32; shared/hopper/kernel-level-examples 4
+constexpr VectorWidth avx512{"x86-64-v4", 16, 32, "fma_6x32_f32", 6, 32};  // 12 + 2 + 1 of 32; hopper/kernel-level-examples 4
 constexpr VectorWidth avx2{"x86-64-v3", 8, 16, "fma_6x16_f32", 6, 16};     // 12 + 2 + 1 of 16
 constexpr VectorWidth sse{"x86-64-v2", 4, 16, "fma_4x8_f32", 4, 8};        // 8 + 2 + 1 of 16; also WebAssembly's 128 bits
 
