@@ -1,0 +1,133 @@
+// Loop -> Tile. Every nest of parallel loops becomes a kernel, its iterations work items; what lies between kernels becomes a workspace.
+// The parts: tile_plan (what goes where), tile_builder and tile_folds (statements), tile_masks (what reaches outside).
+#include <fmt/format.h>
+
+#include "passes/lowering.hpp"
+#include "passes/tile_builder.hpp"
+#include "passes/tile_masks.hpp"
+#include "passes/words.hpp"
+
+namespace fathom::passes {
+namespace {
+
+using Fixed = std::map<Symbol, std::int64_t>;
+
+std::vector<Expr> folded(const std::vector<Expr>& extents, const Fixed& fixed) {
+  std::vector<Expr> out;
+  for (const Expr e : extents) out.push_back(simplify_integer(fold_dims(e, fixed)));
+  return out;
+}
+
+std::vector<math::Parameter> folded(std::vector<math::Parameter> params, const Fixed& fixed) {
+  for (math::Parameter& p : params) p.extents = folded(p.extents, fixed);
+  return params;
+}
+
+bool is_true(Expr condition) {
+  if (condition.is(Op::boolean)) return condition.node().truth;
+  const std::optional<std::int64_t> value = evaluate_integer(condition, {});
+  return value && *value != 0;
+}
+
+/// The module without kernels: parameters with numbers for fixed dimensions, the launch contract.
+kernel::Module empty_module(const math::Program& program, const Fixed& fixed) {
+  kernel::Module m;
+  m.name = program.name;
+  for (const math::Dimension& d : program.dims) {
+    if (d.runtime) m.dims.push_back(d);
+  }
+  m.params = folded(program.params, fixed);
+  m.results = folded(program.results, fixed);
+  for (const Expr condition : program.conditions) {
+    const Expr c = fold_dims(condition, fixed);
+    if (!is_true(c)) m.requires_.push_back({c, "unsupported"_sym});
+  }
+  return m;
+}
+
+void add_workspaces(kernel::Module& m, const TilePlan& plan, const Fixed& fixed) {
+  for (const math::Statement& s : plan.math().statements) {
+    if (!plan.in_memory(s.name) || plan.math().result(s.name) != nullptr) continue;
+    kernel::Workspace space{s.name, s.dtype == DType::real ? DType::f32 : s.dtype, {}, false};
+    for (const math::Axis& axis : s.axes) space.box.push_back(simplify_integer(fold_dims(axis.hi, fixed)));
+    m.workspaces.push_back(std::move(space));
+  }
+}
+
+Memory memory_of(const kernel::Module& m) {
+  Memory out;
+  for (const math::Parameter& p : m.params) {
+    if (!p.extents.empty()) out[p.name] = {p.extents, p.dtype};
+  }
+  for (const math::Parameter& p : m.results) out[p.name] = {p.extents, p.dtype};
+  for (const kernel::Workspace& w : m.workspaces) out[w.name] = {w.box, w.dtype};
+  return out;
+}
+
+std::string tile_text(const kernel::Kernel& k) {
+  std::string out;
+  for (const kernel::TileAxis& axis : k.axes) out += (out.empty() ? "" : ", ") + fmt::format("{} = {}", axis.name.text(), print(kernel::extent(axis)));
+  return out.empty() ? "single elements" : "tiles " + out;
+}
+
+/// One sentence with this module's numbers.
+std::string sentence(const kernel::Module& m, const MaskSummary& sum) {
+  const kernel::Kernel& last = m.kernels.back();
+  const auto kernels = static_cast<std::int64_t>(m.kernels.size());
+  std::string out = fmt::format("{}; the last has {} work items and {}", kernels == 1 ? "One kernel" : plural(kernels, "kernel"),
+                                print(last.work.hi), tile_text(last));
+  if (kernels == 1) out = fmt::format("One kernel of {} work items with {}", print(last.work.hi), tile_text(last));
+  if (!m.workspaces.empty()) out += fmt::format("; {} between kernels", plural(static_cast<std::int64_t>(m.workspaces.size()), "workspace"));
+  if (sum.fills > 0) out += fmt::format("; {} with a fill where a tile reaches outside", plural(sum.fills, "load"));
+  if (sum.masks > 0) out += fmt::format("; {} for the tail", plural(sum.masks, "mask"));
+  if (sum.mixed_only > 0) out += fmt::format("; {} in mixed trips only", plural(sum.mixed_only, "select"));
+  return out + ".";
+}
+
+Symbol kernel_name(const math::Program& program, const TilePlan& plan, std::size_t nest) {
+  if (plan.nests().size() == 1) return program.name;
+  return Symbol(program.name.text() + "." + plan.nests()[nest].last.text());
+}
+
+}  // namespace
+
+Result<Ir> lower_to_tiles(const Ir& ir, StepLog& log) {
+  const loop::Program& program = ir.loop();
+  Result<TilePlan> plan = TilePlan::make(program);
+  if (!plan) return tl::unexpected<Refusal>(plan.error());
+  Fixed fixed;
+  for (const math::Dimension& d : program.math.dims) {
+    if (!d.runtime) fixed[d.name] = d.value;
+  }
+  kernel::Module m = empty_module(program.math, fixed);
+  add_workspaces(m, *plan, fixed);
+  std::vector<BuiltKernel> built;
+  std::set<Symbol> used;
+  for (std::size_t n = 0; n < plan->nests().size(); ++n) {
+    Symbol name = kernel_name(program.math, *plan, n);
+    for (int i = 2; !used.insert(name).second; ++i) name = Symbol(fmt::format("{}.{}", kernel_name(program.math, *plan, n).text(), i));
+    Result<BuiltKernel> one = build_tile_kernel(*plan, static_cast<int>(n), fixed, name);
+    if (!one) return tl::unexpected<Refusal>(one.error());
+    for (const kernel::Workspace& w : one->states) m.workspaces.push_back(w);
+    for (const ReducerRef& r : one->reducers) m.reducers.push_back(r);
+    built.push_back(std::move(*one));
+  }
+  const Memory memory = memory_of(m);
+  MaskSummary sum;
+  for (BuiltKernel& one : built) {
+    const MaskSummary here = mask_tails(one, memory, m.reducers);
+    sum = {sum.masks + here.masks, sum.divided + here.divided, sum.mixed_only + here.mixed_only, sum.fills + here.fills};
+    remove_dead_values(one.kernel, memory);
+    m.kernels.push_back(std::move(one.kernel));
+  }
+  if (m.kernels.empty()) return refuse("The program has no statement to compute.", {program.math.name.text()});
+  Ir out = make_ir(Level::tile, std::move(m));
+  StepLog::Note note;
+  note.id = "lower-to-tiles";
+  note.title = "Lower to tiles";
+  note.says = sentence(out.module(), sum);
+  log.step(std::move(note), out);
+  return out;
+}
+
+}  // namespace fathom::passes

@@ -1,0 +1,193 @@
+// Expressions of the Loop program as expressions over tiles: indices become base + axis, reads become tiles, loads are made once and put
+// where everything that they depend on is known.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "passes/tile_scope.hpp"
+
+namespace fathom::passes {
+namespace {
+
+constexpr int max_anew = 64;
+
+bool is_comparison(Op op) {
+  return op == Op::eq || op == Op::ne || op == Op::lt || op == Op::le || op == Op::gt || op == Op::ge;
+}
+
+const math::Axis* own_axis(const math::Statement& s, Symbol index) {
+  for (const math::Axis& axis : s.axes) {
+    if (axis.index == index) return &axis;
+  }
+  if (const math::Reduction* r = s.reduction()) {
+    for (const math::Axis& axis : r->over) {
+      if (axis.index == index) return &axis;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Expr TileEmitter::lower(Expr e) { return lower_node(e, false); }
+
+/// For extents, ranges and offsets: an index stands for the first element of its tile, a read stays a read.
+Expr TileEmitter::lower_uniform(Expr e) { return simplify_integer(lower_node(e, true)); }
+
+Expr TileEmitter::lower_node(Expr e, bool uniform) {
+  switch (e.op()) {
+    case Op::index: {
+      const IndexBinding& bound = binding(e.name());
+      if (uniform || bound.axis.empty()) return bound.base;
+      if (constant_integer(bound.base) == 0) return index(bound.axis);
+      return bound.base + index(bound.axis);
+    }
+    case Op::dim: return fold_dims(e, fixed_);
+    case Op::symbol: return lower_symbol(e);
+    case Op::read: return lower_read(e, uniform);
+    case Op::extent: {
+      if (!e.arg(0).is(Op::index)) break;
+      const math::Axis* axis = reading_.empty() ? nullptr : own_axis(*reading_.back(), e.arg(0).name());
+      if (axis != nullptr) return lower_uniform(axis->hi - axis->lo);
+      const IndexBinding& bound = binding(e.arg(0).name());
+      return simplify_integer(bound.hi - bound.lo);
+    }
+    default: break;
+  }
+  if (e.args().empty()) return e;
+  std::vector<Expr> args;
+  for (const Expr arg : e.args()) {
+    Expr lowered = lower_node(arg, uniform);
+    if (is_comparison(e.op()) && is_index_arithmetic(lowered)) lowered = simplify_integer(lowered);
+    args.push_back(lowered);
+  }
+  return with_args(e, std::move(args));
+}
+
+/// A loop's index, or a whole axis of the statement that is read: bound when first met.
+const IndexBinding& TileEmitter::binding(Symbol name) {
+  if (const auto known = bindings_.find(name); known != bindings_.end()) return known->second;
+  const math::Axis* axis = nullptr;
+  for (auto s = reading_.rbegin(); s != reading_.rend() && axis == nullptr; ++s) axis = own_axis(**s, name);
+  static const IndexBinding nothing{number(0), Symbol(), number(0), number(1)};
+  if (axis == nullptr) {
+    fail({fmt::format("The index {} is bound nowhere here.", name.text()), {name.text()}, ""});
+    return nothing;
+  }
+  IndexBinding bound{lower_uniform(axis->lo), Symbol(), lower_uniform(axis->lo), lower_uniform(axis->hi)};
+  const Expr extent = simplify_integer(bound.hi - bound.lo);
+  if (!free_indices(axis->hi).empty() || !free_indices(axis->lo).empty()) {
+    fail({fmt::format("The range of {} depends on another index, so it needs a loop.", name.text()), {name.text()},
+          fmt::format("Give {} a tile.", name.text())});
+    return nothing;
+  }
+  bound.axis = axis_for(name, extent);
+  bindings_[name] = bound;
+  return bindings_[name];
+}
+
+Expr TileEmitter::lower_symbol(Expr e) {
+  if (const auto known = symbols_.find(e.name()); known != symbols_.end()) return known->second;
+  if (plan_.gauge(e.name()) != nullptr) return gauge_value(e.name());
+  return e;
+}
+
+const TileValue* TileEmitter::find_value(Symbol statement) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (const auto found = scope->values.find(statement); found != scope->values.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+Expr TileEmitter::lower_read(Expr e, bool uniform) {
+  const Symbol name = e.name();
+  if (plan_.gauge(name) != nullptr) return gauge_value(name);
+  const std::vector<Expr> subscripts(e.args().begin(), e.args().end());
+  const math::Statement* s = plan_.math().find(name);
+  if (s == nullptr || reading_.empty()) {
+    if (subscripts.empty()) return e;
+    std::vector<Expr> lowered;
+    for (const Expr sub : subscripts) lowered.push_back(simplify_integer(lower_node(sub, uniform)));
+    const Expr access = read(name, std::move(lowered));
+    return uniform ? access : load(access);
+  }
+  Place at{nest_, {}};
+  for (const Scope& scope : scopes_) {
+    if (scope.loop != nullptr) at.path.push_back(scope.loop);
+  }
+  switch (plan_.route(name, subscripts, at, *reading_.back())) {
+    case Route::anew: return lower_anew(*s, subscripts);
+    case Route::memory: {
+      std::vector<Expr> lowered;
+      for (const Expr sub : subscripts) lowered.push_back(simplify_integer(lower_node(sub, uniform)));
+      return load(read(name, std::move(lowered)));
+    }
+    case Route::tile: break;
+  }
+  if (const auto running = states_.find(name); running != states_.end()) {
+    const RunningState& state = running->second;
+    const bool renewed = state.renewed && state.updated && !before_;
+    return tile_read(renewed ? state.next[0] : state.names[0], state.axes);
+  }
+  const TileValue* value = find_value(name);
+  if (value == nullptr) {
+    fail({fmt::format("{} is read before it is computed.", name.text()), {name.text(), reading_.back()->name.text()}, ""});
+    return e;
+  }
+  std::vector<Symbol> axes = value->axes;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    if (!axes[k].empty()) axes[k] = binding(subscripts[k].name()).axis;
+  }
+  return tile_read(value->name, axes);
+}
+
+Expr TileEmitter::lower_anew(const math::Statement& s, const std::vector<Expr>& subscripts) {
+  if (++anew_ > max_anew) {
+    fail({fmt::format("{} would be computed anew without end.", s.name.text()), {s.name.text()}, ""});
+    return number(0);
+  }
+  Substitution indices;
+  for (std::size_t k = 0; k < s.axes.size(); ++k) indices[index(s.axes[k].index)] = subscripts[k];
+  Expr value = lower(substitute(s.map()->value, indices));
+  --anew_;
+  if (s.dtype != DType::real && s.dtype != DType::f32 && s.dtype != DType::boolean) value = cast(s.dtype, value);
+  return value;
+}
+
+/// The scope in which every name of the expression is known.
+std::size_t TileEmitter::depth_of(Expr e) const {
+  std::size_t depth = 0;
+  visit(e, [&](Expr node) {
+    if (!node.is(Op::symbol) && !node.is(Op::read)) return;
+    const auto found = depths_.find(node.name());
+    if (found != depths_.end()) depth = std::max(depth, found->second);
+  });
+  return depth;
+}
+
+/// Tile axes in the order in which the expression names them.
+std::vector<Symbol> TileEmitter::tile_axes_in(Expr e) const {
+  std::vector<Symbol> out;
+  visit(e, [&](Expr node) {
+    if (node.is(Op::index) && std::find(out.begin(), out.end(), node.name()) == out.end()) out.push_back(node.name());
+  });
+  return out;
+}
+
+Expr TileEmitter::load(Expr memory_read) {
+  const bool written_here = plan_.math().find(memory_read.name()) != nullptr && plan_.place(memory_read.name()).nest == nest_;
+  const std::size_t depth = written_here ? scopes_.size() - 1 : depth_of(memory_read);
+  const std::vector<Symbol> axes = tile_axes_in(memory_read);
+  if (!written_here) {
+    if (const auto known = scopes_[depth].loads.find(memory_read); known != scopes_[depth].loads.end()) return tile_read(known->second, axes);
+  }
+  const Symbol name = names_.fresh(memory_read.name().text() + ".t");
+  kernel::Value v;
+  v.targets.push_back(access(name, axes));
+  v.values.push_back(memory_read);
+  append(kernel::Statement{std::move(v), std::nullopt, {}}, depth);
+  if (!written_here) scopes_[depth].loads[memory_read] = name;
+  return tile_read(name, axes);
+}
+
+}  // namespace fathom::passes
