@@ -9,7 +9,7 @@ namespace {
 
 class FileParser {
  public:
-  FileParser(std::string_view source, const Mode& mode, std::uint32_t source_id, Sink& sink) {
+  FileParser(std::string_view source, const Mode& mode, std::uint32_t source_id, Sink& sink) : mode_(mode) {
     file_.parser = std::make_unique<Parser>(source, mode, sink, source_id);
     parser_ = file_.parser.get();
   }
@@ -232,6 +232,7 @@ class FileParser {
         continue;
       }
       op.broken = true;
+      if (!statement.name.name.empty()) op.broken_names.push_back(statement.name);
       if (!skip_to_statement()) return;
     }
   }
@@ -252,9 +253,34 @@ class FileParser {
       statement.dtype_span = parser_->span_from(statement.dtype_span.begin);
     }
     if (!parser_->expect("=", "and the value of `" + statement.name.name.text() + "`") || !expression_into(statement.value)) return false;
+    if (parser_->at("with") && !mode_.dotted_names) {
+      parser_->sink().error(parser_->peek().span, "`with` names parts of a function, not of a statement",
+                            "define the part in a statement of its own");
+      return false;
+    }
+    if (parser_->accept("with") && !repair(statement.repair.emplace())) return false;
     if (!ends_here()) return false;
     statement.span = parser_->span_from(begin);
     return true;
+  }
+
+  /// `repair { gauge … carry … project … }` after `with`: what math::print writes for a fused reduction.
+  bool repair(RepairSyntax& repair) {
+    if (!parser_->expect("repair", "after `with`") || !parser_->expect("{", "to open the repair")) return false;
+    while (parser_->accept("gauge")) {
+      GaugeSyntax gauge;
+      if (!name_into(gauge.name, "the name of a gauge") || !parser_->expect("=", "and the gauge's reference")) return false;
+      if (!expression_into(gauge.reference)) return false;
+      repair.gauges.push_back(gauge);
+    }
+    while (parser_->accept("carry")) {
+      CarriedSyntax carried;
+      if (!name_into(carried.name, "the name of a carried value") || !parser_->expect(":", "and its reducer")) return false;
+      if (!name_into(carried.reducer, "the name of a reducer") || !parser_->expect("term", "and the term")) return false;
+      if (!expression_into(carried.term) || !parser_->expect("move", "and the move") || !expression_into(carried.move)) return false;
+      repair.carried.push_back(carried);
+    }
+    return parser_->expect("project", "and the result") && expression_into(repair.project) && parser_->expect("}", "to close the repair");
   }
 
   /// After a value only the next statement or the end of the body may follow.
@@ -264,6 +290,7 @@ class FileParser {
     return false;
   }
 
+  const Mode& mode_;
   FileSyntax file_;
   Parser* parser_ = nullptr;
 };

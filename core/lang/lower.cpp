@@ -67,6 +67,10 @@ class Lowering {
     if (is_bound(s.name)) return index(s.name);
     const Expr meaning = scope_.bare ? scope_.bare(s.name) : symbol(s.name);
     if (meaning) return meaning;
+    if (const auto why = scope_.explain ? scope_.explain(s.name) : std::nullopt) {
+      sink_.error(s.span, why->first, why->second);
+      return {};
+    }
     std::vector<std::string> candidates = scope_.candidates ? scope_.candidates() : std::vector<std::string>{};
     for (const Symbol known : bound_) candidates.push_back(known.text());
     sink_.error(s.span, "`" + s.name.text() + "` is not defined", suggest(s.name.text(), candidates));
@@ -108,12 +112,15 @@ class Lowering {
   Expr indexed(const Syntax& s) {
     std::vector<Bound> bound;
     bool ok = true;
-    const auto edge = [&](SyntaxRef at) {
-      const Expr e = at == nullptr ? Expr{} : run(at);
+    const auto edge = [&](SyntaxRef at, Expr given) {
+      const Expr e = at == nullptr ? given : run(at);
       ok = ok && (at == nullptr || e);
       return e;
     };
-    for (const BindSyntax& bind : s.binds) bound.push_back({bind.index, edge(bind.lo), edge(bind.hi)});  // bounds see outer indices only
+    for (const BindSyntax& bind : s.binds) {  // ranges see outer indices only
+      const Expr lo = edge(bind.lo, bind.given_lo);
+      bound.push_back({bind.index, lo, edge(bind.hi, bind.given_hi)});
+    }
     for (const BindSyntax& bind : s.binds) bound_.push_back(bind.index);
     auto args = args_of(s);
     bound_.resize(bound_.size() - s.binds.size());
@@ -122,7 +129,7 @@ class Lowering {
     if (!reduced.reducer) {
       std::vector<Symbol> indices;
       for (const BindSyntax& bind : s.binds) indices.push_back(bind.index);
-      return call(s.name, std::move(indices), std::move(*args));
+      return scope_.indexed_call ? scope_.indexed_call(s, std::move(*args)) : call(s.name, std::move(indices), std::move(*args));
     }
     const bool implicit_index = args->size() == 1 && bound.size() == 1 && (s.name.text() == "argmax" || s.name.text() == "argmin");
     if (implicit_index && builtin_reducer(s.name) == reduced.reducer) args->push_back(index(bound[0].index));

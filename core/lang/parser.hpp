@@ -68,6 +68,7 @@ struct BindSyntax {
   Symbol index;
   SourceSpan span;
   SyntaxRef lo = nullptr, hi = nullptr;
+  mutable Expr given_lo{}, given_hi{};  ///< a range that the checker inferred: `lower` puts it in
 };
 
 enum class SyntaxKind : std::uint8_t {
@@ -104,6 +105,10 @@ struct Scope {
   std::function<Expr(Symbol)> bare;
   /// The reducer of that name; empty function: the built-in ones.
   std::function<ReducerRef(Symbol)> reducer;
+  /// Builds a call over indices (its arguments lowered); empty: `call`.
+  std::function<Expr(const Syntax&, std::vector<Expr>)> indexed_call;
+  /// A message and a cure for a name that `bare` does not know, where there is a better one than "not defined"; may be empty.
+  std::function<std::optional<std::pair<std::string, std::string>>(Symbol)> explain;
   /// Names to suggest for one that is unknown; may be empty.
   std::function<std::vector<std::string>()> candidates;
 };

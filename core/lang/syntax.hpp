@@ -93,8 +93,9 @@ struct OperatorSyntax {
   std::vector<ParamSyntax> params, results;
   std::vector<SyntaxRef> conditions;
   std::vector<StatementSyntax> statements;
-  bool broken = false;  ///< a statement could not be read: what it defines is unknown, so that missing names are not reported
-  SourceSpan close;     ///< the closing brace
+  bool broken = false;                   ///< a statement could not be read
+  std::vector<NameSyntax> broken_names;  ///< what such statements define: nothing is said about their uses
+  SourceSpan close;                      ///< the closing brace
 };
 
 struct FileSyntax {
