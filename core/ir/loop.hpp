@@ -3,6 +3,7 @@
 // Invariant: in a Loop program the same index name in two statements means the same iteration axis (the pass names others apart).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -12,16 +13,17 @@
 
 namespace fathom::loop {
 
-/// A tagged part of a loop's tiles, in tile numbers. Tags: `open` needs no mask, `mixed` does, `all` is undivided. Skipped tiles are in no range.
+/// A tagged part of a loop's tiles, in tile numbers. Tags: `open` needs no mask, `mixed` does, `all` is undivided. Skipped tiles are in no
+/// range.
 struct TileRange {
   Symbol tag;
   Expr lo, hi;
 };
 
 enum class Mark : std::uint8_t {
-  parallel,     ///< iterations are independent
-  sequential,   ///< in order
-  fold          ///< in order, and the reductions over this index below carry their state from trip to trip
+  parallel,    ///< iterations are independent
+  sequential,  ///< in order
+  fold         ///< in order, and the reductions over this index below carry their state from trip to trip
 };
 
 struct Loop;
@@ -31,13 +33,14 @@ struct Combine;
 using Node = std::variant<Loop, Sequence, Leaf, Combine>;
 using NodeRef = std::shared_ptr<const Node>;
 
-/// for INDEX in LO:HI by TILE MARK: trip t covers elements [lo + t*tile, min(lo + (t+1)*tile, hi)).
+/// MARK INDEX in LO:HI by TILE: trip t covers elements [lo + t*tile, min(lo + (t+1)*tile, hi)). In the bounds and ranges of loops below,
+/// the index stands for the first element of the present trip.
 struct Loop {
   Symbol index;
   Expr lo, hi;
-  Expr tile;                          ///< elements a trip; number(1): one by one
+  Expr tile;  ///< elements a trip; number(1): one by one
   Mark mark = Mark::sequential;
-  std::vector<TileRange> ranges;      ///< of trip numbers, in order of execution; empty: all of them, untagged
+  std::vector<TileRange> ranges;  ///< of trip numbers, in order of execution; empty: all of them, untagged
   NodeRef body;
 };
 
@@ -52,9 +55,9 @@ struct Leaf {
 
 /// Merges the states of the named reductions over the trips of the parallel loop `split` (split-k): the tree fold, in index order.
 struct Combine {
-  Symbol split;                       ///< index of the splitting loop, e.g. "j.split"
-  Expr count;                         ///< how many parts
-  std::vector<Symbol> statements;     ///< reductions whose partial states are merged; producers first
+  Symbol split;                    ///< index of the splitting loop, e.g. "j.split"
+  Expr count;                      ///< how many parts
+  std::vector<Symbol> statements;  ///< reductions whose partial states are merged; producers first
 };
 
 /// Statements (with their repairs) and the tree that orders them.
@@ -70,9 +73,21 @@ struct Program {
 
 /// Where a tensor lives, seen from the tree: the innermost loop that holds all its uses, and the box that is alive there.
 struct Placement {
-  std::vector<Symbol> inside;         ///< loops around it, outermost first; empty: whole tensor
-  std::vector<Expr> extents;          ///< of the part that is alive
+  std::vector<Symbol> inside;  ///< loops around it, outermost first; empty: whole tensor
+  std::vector<Expr> extents;   ///< of the part that is alive
 };
 [[nodiscard]] Placement placement(const Program&, Symbol tensor);
+
+/// Renames indices to i0, i1, … and statements that are no results to t0, t1, …, in an order that no spelling has a say in, and sorts
+/// independent neighbours: two programs that print equal after this are the same plan. Origins are dropped.
+[[nodiscard]] Program canonical(const Program&);
+
+/// Where a leaf stands: the loops around it, outermost first, and its number in the order of the text.
+struct Site {
+  std::vector<const Loop*> loops;
+  std::size_t order = 0;
+};
+/// Sites of all leaves (by statement); a second leaf of one statement is not in it.
+[[nodiscard]] std::map<Symbol, Site> sites_of(const Program&);
 
 }  // namespace fathom::loop

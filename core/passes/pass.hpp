@@ -19,7 +19,8 @@ enum class Precision : std::uint8_t { exact, matrix, fast };
 struct Options {
   Precision precision = Precision::matrix;
   bool deterministic_batch = false;
-  bool unsound = false;              ///< run a refuted repair, watermarked
+  bool unsound = false;  ///< run a refuted repair, watermarked
+  bool verify = false;   ///< verify the IR after every step, as debug builds always do
 };
 
 /// What passes may know and where they report. One a compilation; passes keep no state of their own.
@@ -31,9 +32,12 @@ class StepLog {
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const algebra::Analysis& analysis() const { return analysis_; }
   void set_analysis(algebra::Analysis);
+  /// The Math program that Loop programs are made of, without repairs: what algebra::repair_for is asked about.
+  [[nodiscard]] const math::Program& normalised() const { return normalised_; }
+  void set_normalised(math::Program program) { normalised_ = std::move(program); }
 
-  /// Asks for a choice: the trace's if it has one for the site, else `proposal.choice`. A traced choice that is among the refused alternatives, or that
-  /// `parse` (when given) refuses, is recorded as a Refusal and the proposal stands. Returns the decision taken.
+  /// Asks for a choice: the trace's if it has one for the site, else `proposal.choice`. A traced choice that is among the refused
+  /// alternatives, or that `parse` (when given) refuses, is recorded as a Refusal and the proposal stands. Returns the decision taken.
   Decision decide(Decision proposal, const std::function<Result<void>(std::string_view choice)>& judge = {});
 
   /// Records a step: everything but before/after/cost/lives/ms, which replay fills. `id` must be unique.
@@ -47,18 +51,22 @@ class StepLog {
   void step(Note, const Ir& after);
   void refuse(Refusal);
 
-  [[nodiscard]] Record take(Trace complete);
+  // ---- for replay ----
+  /// The record, its trace completed: every decision taken, then locks whose sites are gone. Unused lines of the trace become refusals.
+  [[nodiscard]] Record take();
   [[nodiscard]] std::vector<Step>& steps() { return record_.steps; }
-  void begin_pass(std::string pass_id, const Ir& before);
+  void begin_pass(std::string pass_id);
 
  private:
+  void apply(const TraceEntry& entry, Decision& proposal, const std::function<Result<void>(std::string_view)>& judge);
+
   const Target* target_;
   const Trace* trace_;
   Options options_;
   algebra::Analysis analysis_;
+  math::Program normalised_;
   Record record_;
   std::string pass_;
-  std::optional<Ir> current_;
   std::vector<bool> used_;
 };
 
@@ -66,7 +74,7 @@ class StepLog {
 struct Pass {
   std::string_view id;
   std::string_view title;
-  std::string_view purpose;          ///< one sentence
+  std::string_view purpose;  ///< one sentence
   Level level_in, level_out;
   Result<Ir> (*run)(const Ir&, StepLog&);
 };

@@ -1,0 +1,352 @@
+// Work of Math and Loop programs, counted on the tree: trips and elements of every loop, the ragged last tile and skipped tiles included.
+// A loop whose index stands in the bounds of a loop below is walked trip by trip (a sample of them where there are many).
+#include <algorithm>
+
+#include "passes/cost.hpp"
+#include "passes/nest.hpp"
+
+namespace fathom::passes {
+namespace {
+
+using loop::Loop;
+using loop::NodeRef;
+using math::Statement;
+
+constexpr std::int64_t most_samples = 64;
+
+double bytes_per_element(const math::Program& program, Symbol name) {
+  if (const math::Parameter* param = program.param(name)) return size_in_bytes(param->dtype);
+  if (const math::Parameter* result = program.result(name)) return size_in_bytes(result->dtype);
+  const Statement* statement = program.find(name);
+  return statement != nullptr ? size_in_bytes(statement->dtype) : 4;
+}
+
+double extent_at(Expr lo, Expr hi, const DimValues& values) {
+  return static_cast<double>(std::max<std::int64_t>(0, evaluate_integer(hi - lo, values).value_or(1)));
+}
+
+double elements_of(const math::Program& program, Symbol tensor, const DimValues& dims) {
+  double elements = 1;
+  if (const auto ranges = math::ranges_of(program, tensor)) {
+    for (const math::Range& range : *ranges) elements *= extent_at(range.lo, range.hi, dims);
+  }
+  return elements;
+}
+
+/// A loop on the way to the present leaf: how often its body runs, how many elements of its index that covers, and how many it computes.
+struct Frame {
+  Symbol index;
+  double trips = 1, elements = 1, computed = 1, tile = 1;
+  bool folds = false;
+};
+
+class NestCounter {
+ public:
+  /// `in_memory`: tensors that nests exchange, and results. `here`: what this nest computes.
+  NestCounter(const math::Program& program, const std::set<Symbol>& in_memory, std::set<Symbol> here)
+      : program_(&program), in_memory_(&in_memory), here_(std::move(here)), values_(math::default_dims(program)) {}
+
+  Work run(const NodeRef& root) {
+    walk(root);
+    for (const auto& [tensor, bytes] : loaded_) {
+      work_.loaded += bytes;
+      const double all = elements_of(*program_, tensor, values_) * bytes_per_element(*program_, tensor);
+      work_.read += std::min(bytes, all);
+    }
+    for (const auto& [tensor, bytes] : tiles_) work_.on_chip += bytes;
+    if (elements_ > 0) work_.padding = std::max(1.0, computed_ / elements_);
+    return work_;
+  }
+
+ private:
+  // ---- the tree ----
+  void walk(const NodeRef& node) {
+    if (const auto* sequence = std::get_if<loop::Sequence>(node.get())) {
+      for (const NodeRef& each : sequence->items) walk(each);
+    } else if (const auto* loop = std::get_if<Loop>(node.get())) {
+      walk(*loop);
+    } else if (const auto* combine = std::get_if<loop::Combine>(node.get())) {
+      count(*combine);
+    } else {
+      count(*program_->find(std::get<loop::Leaf>(*node).statement));
+    }
+  }
+
+  void walk(const Loop& loop) {
+    const std::int64_t lo = evaluate_integer(loop.lo, values_).value_or(0), hi = evaluate_integer(loop.hi, values_).value_or(lo);
+    const std::int64_t tile = std::max<std::int64_t>(1, evaluate_integer(loop.tile, values_).value_or(1));
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    for (const loop::TileRange& range : loop.ranges)
+      ranges.emplace_back(evaluate_integer(range.lo, values_).value_or(0), evaluate_integer(range.hi, values_).value_or(0));
+    if (loop.ranges.empty()) ranges.emplace_back(0, hi > lo ? (hi - lo + tile - 1) / tile : 0);
+    if (loop.mark == loop::Mark::parallel && chain_) note_items(ranges);
+    if (is_used_below(loop)) {
+      chain_ = false;
+      for (const auto& [first, last] : ranges) each_trip(loop, lo, hi, tile, first, last);
+    } else {
+      Frame frame{
+          loop.index, 0, 0, 0, static_cast<double>(std::min(tile, std::max<std::int64_t>(hi - lo, 1))), loop.mark != loop::Mark::parallel};
+      for (const auto& [first, last] : ranges) {
+        if (last <= first) continue;
+        frame.trips += static_cast<double>(last - first);
+        frame.elements += static_cast<double>(std::min(hi, lo + last * tile) - std::min(hi, lo + first * tile));
+        frame.computed += static_cast<double>((last - first) * tile);
+      }
+      if (frame.trips == 0) return;
+      below(loop, frame);
+    }
+  }
+
+  void each_trip(const Loop& loop, std::int64_t lo, std::int64_t hi, std::int64_t tile, std::int64_t first, std::int64_t last) {
+    const std::int64_t trips = last - first, samples = std::min(trips, most_samples);
+    for (std::int64_t i = 0; i < samples; ++i) {
+      const std::int64_t trip = first + (samples == trips ? i : (2 * i + 1) * trips / (2 * samples));
+      const double weight = static_cast<double>(trips) / static_cast<double>(samples);
+      values_[loop.index] = lo + trip * tile;
+      const auto box = static_cast<double>(std::min(hi, lo + (trip + 1) * tile) - (lo + trip * tile));
+      below(loop, {loop.index, weight, weight * box, weight * static_cast<double>(tile), static_cast<double>(tile),
+                   loop.mark != loop::Mark::parallel});
+    }
+    values_.erase(loop.index);
+  }
+
+  void below(const Loop& loop, const Frame& frame) {
+    const bool chain = chain_;
+    chain_ = chain_ && loop.mark == loop::Mark::parallel;
+    frames_.push_back(frame);
+    walk(loop.body);
+    frames_.pop_back();
+    chain_ = chain;
+  }
+
+  void note_items(const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
+    double trips = 0;
+    for (const auto& [first, last] : ranges) trips += static_cast<double>(std::max<std::int64_t>(0, last - first));
+    work_.items *= std::max(1.0, trips);
+  }
+
+  static bool is_used_below(const Loop& loop) {
+    const auto uses = [&](Expr e) { return e && contains(e, index(loop.index)); };
+    const std::function<bool(const NodeRef&)> search = [&](const NodeRef& node) {
+      if (const auto* sequence = std::get_if<loop::Sequence>(node.get()))
+        return std::any_of(sequence->items.begin(), sequence->items.end(), search);
+      const auto* inner = std::get_if<Loop>(node.get());
+      if (inner == nullptr) return false;
+      if (uses(inner->lo) || uses(inner->hi) || uses(inner->tile)) return true;
+      for (const loop::TileRange& range : inner->ranges) {
+        if (uses(range.lo) || uses(range.hi)) return true;
+      }
+      return search(inner->body);
+    };
+    return search(loop.body);
+  }
+
+  // ---- leaves ----
+  /// Evaluations of something that varies with `indices`: elements of the loops over them, trips of the others, whole extents of the rest.
+  struct Count {
+    double exact = 1, computed = 1;
+  };
+  template <class Skip>
+  Count evaluations(const std::set<Symbol>& indices, const std::vector<math::Axis>& axes, const Skip& skip) {
+    Count count;
+    std::set<Symbol> looped;
+    for (const Frame& frame : frames_) {
+      looped.insert(frame.index);
+      if (skip(frame)) continue;
+      count.exact *= indices.contains(frame.index) ? frame.elements : frame.trips;
+      count.computed *= indices.contains(frame.index) ? frame.computed : frame.trips;
+    }
+    for (const math::Axis& axis : axes) {
+      if (looped.contains(axis.index) || !indices.contains(axis.index)) continue;
+      const double extent = extent_at(axis.lo, axis.hi, values_);
+      count.exact *= extent;
+      count.computed *= extent;
+    }
+    return count;
+  }
+
+  static std::vector<math::Axis> axes_of(const Statement& statement) {
+    std::vector<math::Axis> axes = statement.axes;
+    if (const auto* reduction = statement.reduction()) axes.insert(axes.end(), reduction->over.begin(), reduction->over.end());
+    return axes;
+  }
+  static std::set<Symbol> names_of(const std::vector<math::Axis>& axes) {
+    std::set<Symbol> names;
+    for (const math::Axis& axis : axes) names.insert(axis.index);
+    return names;
+  }
+
+  void count(const Statement& statement) {
+    const std::vector<math::Axis> axes = axes_of(statement);
+    const auto none = [](const Frame&) { return false; };
+    const Count n = evaluations(names_of(axes), axes, none);
+    Operations each;
+    for (const Expr value : values_of(statement)) {
+      const Operations found = operations_in(value);
+      each.flops += found.flops;
+      each.exps += found.exps;
+    }
+    const auto* reduction = statement.reduction();
+    if (reduction != nullptr) {
+      const Operations combine = operations_of_combine(*reduction->reducer);
+      each.flops += combine.flops;
+      each.exps += combine.exps;
+      if (is_matrix_product(statement)) work_.matrix_flops += 2 * n.exact;
+      if (reduction->repair) count_repair(statement, *reduction->repair);
+    }
+    work_.flops += each.flops * n.exact;
+    work_.exps += each.exps * n.exact;
+    elements_ += n.exact * (each.flops + each.exps);
+    computed_ += n.computed * (each.flops + each.exps);
+    for (const Expr value : values_of(statement)) count_reads(statement.name, value, axes);
+    count_tile(statement.name, statement.axes);
+    if (in_memory_->contains(statement.name)) {
+      const auto folds = [&](const Frame& frame) { return frame.folds && !names_of(statement.axes).contains(frame.index); };
+      work_.written += evaluations(names_of(statement.axes), statement.axes, folds).exact * bytes_per_element(*program_, statement.name);
+    }
+  }
+
+  /// Once a trip: every carrier is moved, every factor computed once for all carriers that use it.
+  void count_repair(const Statement& statement, const math::Repair& repair) {
+    const auto none = [](const Frame&) { return false; };
+    const std::set<Symbol> axes = names_of(statement.axes);
+    const double carriers = evaluations(axes, statement.axes, none).exact;
+    std::set<Symbol> gauge_indices;
+    for (const math::Gauge& gauge : repair.gauges) {
+      const std::set<Symbol>& indices = free_indices(gauge.reference);
+      gauge_indices.insert(indices.begin(), indices.end());
+    }
+    for (const math::Carried& carried : repair.carried) {
+      work_.flops += operations_in(carried.move).flops * carriers;
+      visit(carried.move, [&](Expr e) {
+        const bool first = is_transcendental(e.op()) && owner_of_.try_emplace(e, statement.name).first->second == statement.name;
+        if (first) work_.exps += evaluations(gauge_indices, statement.axes, none).exact;
+      });
+    }
+  }
+
+  void count_reads(Symbol reader, Expr value, const std::vector<math::Axis>& axes) {
+    visit(value, [&](Expr e) {
+      const bool from_memory = e.is(Op::read) && (program_->param(e.name()) != nullptr || in_memory_->contains(e.name()));
+      if (!from_memory || here_.contains(e.name())) return;
+      // One tile serves all statements of the nest that read it.
+      if (owner_of_.try_emplace(e, reader).first->second != reader) return;
+      const std::set<Symbol> indices = free_indices(e);
+      std::size_t innermost = 0;
+      for (std::size_t i = 0; i < frames_.size(); ++i) {
+        if (indices.contains(frames_[i].index)) innermost = i + 1;
+      }
+      const Frame* end = frames_.data() + innermost;
+      const auto deeper = [&](const Frame& frame) { return &frame >= end; };
+      loaded_[e.name()] += evaluations(indices, axes, deeper).exact * bytes_per_element(*program_, e.name());
+      count_tile(e, axes);
+    });
+  }
+
+  void count_tile(Expr read, const std::vector<math::Axis>& axes) {
+    double elements = 1;
+    for (const Symbol each : free_indices(read)) elements *= box_of(each, axes);
+    double& bytes = tiles_[print(read)];
+    bytes = std::max(bytes, elements * bytes_per_element(*program_, read.name()));
+  }
+  void count_tile(Symbol name, const std::vector<math::Axis>& axes) {
+    double elements = 1;
+    for (const math::Axis& axis : axes) elements *= box_of(axis.index, axes);
+    double& bytes = tiles_[name.text()];
+    bytes = std::max(bytes, elements * bytes_per_element(*program_, name));
+  }
+  double box_of(Symbol name, const std::vector<math::Axis>& axes) {
+    for (const Frame& frame : frames_) {
+      if (frame.index == name) return frame.tile;
+    }
+    for (const math::Axis& axis : axes) {
+      if (axis.index == name) return extent_at(axis.lo, axis.hi, values_);
+    }
+    return 1;
+  }
+
+  void count(const loop::Combine& combine) {
+    const double parts = static_cast<double>(evaluate_integer(combine.count, values_).value_or(1));
+    for (const Symbol name : combine.statements) {
+      const Statement& statement = *program_->find(name);
+      const auto none = [](const Frame&) { return false; };
+      const double states = parts * evaluations(names_of(statement.axes), statement.axes, none).exact;
+      work_.flops += 2 * states;
+      work_.written += 4 * states;
+      work_.read += 4 * states;
+    }
+  }
+
+  const math::Program* program_;
+  const std::set<Symbol>* in_memory_;
+  std::set<Symbol> here_;
+  DimValues values_;
+  Work work_;
+  std::vector<Frame> frames_;
+  bool chain_ = true;
+  double elements_ = 0, computed_ = 0;
+  std::map<Expr, Symbol> owner_of_;
+  std::map<Symbol, double> loaded_;
+  std::map<std::string, double> tiles_;
+};
+
+void statements_under(const NodeRef& node, std::set<Symbol>& names) {
+  if (const auto* sequence = std::get_if<loop::Sequence>(node.get())) {
+    for (const NodeRef& each : sequence->items) statements_under(each, names);
+  } else if (const auto* loop = std::get_if<Loop>(node.get())) {
+    statements_under(loop->body, names);
+  } else if (const auto* leaf = std::get_if<loop::Leaf>(node.get())) {
+    names.insert(leaf->statement);
+  }
+}
+
+/// The root's items: nests of their own, or one nest.
+std::vector<NodeRef> roots_of(const loop::Program& program) {
+  const auto* sequence = std::get_if<loop::Sequence>(program.root.get());
+  const bool is_list = sequence != nullptr && std::none_of(sequence->items.begin(), sequence->items.end(), [](const NodeRef& each) {
+                         const auto* loop = std::get_if<Loop>(each.get());
+                         return std::holds_alternative<loop::Leaf>(*each) || (loop != nullptr && loop->mark != loop::Mark::parallel);
+                       });
+  if (is_list) return sequence->items;
+  return {program.root};
+}
+
+}  // namespace
+
+std::vector<Work> work_of(const loop::Program& program) {
+  const std::vector<NodeRef> roots = roots_of(program);
+  std::vector<std::set<Symbol>> computed(roots.size());
+  std::map<Symbol, std::size_t> home;
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    statements_under(roots[i], computed[i]);
+    for (const Symbol each : computed[i]) home[each] = i;
+  }
+  std::set<Symbol> in_memory;
+  for (const math::Parameter& result : program.math.results) in_memory.insert(result.name);
+  for (const Statement& reader : program.math.statements) {
+    for (const Symbol name : reads_of(reader)) {
+      const auto there = home.find(name), here = home.find(reader.name);
+      if (there != home.end() && here != home.end() && there->second != here->second) in_memory.insert(name);
+    }
+  }
+  std::vector<Work> all;
+  for (std::size_t i = 0; i < roots.size(); ++i) all.push_back(NestCounter(program.math, in_memory, computed[i]).run(roots[i]));
+  return all;
+}
+
+std::vector<Work> work_of(const math::Program& opened) {
+  std::set<Symbol> in_memory;
+  for (const Statement& statement : opened.statements) in_memory.insert(statement.name);
+  std::vector<Work> all;
+  for (const Statement& statement : opened.statements) {
+    const auto leaf = std::make_shared<const loop::Node>(loop::Leaf{statement.name});
+    Work work = NestCounter(opened, in_memory, {statement.name}).run(leaf);
+    // No loops yet: nothing is tiled, nothing is on chip, and no axis is known to be parallel.
+    work.on_chip = 0;
+    work.loaded = work.read;
+    all.push_back(work);
+  }
+  return all;
+}
+
+}  // namespace fathom::passes

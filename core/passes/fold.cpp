@@ -1,0 +1,186 @@
+// Which tree folds a Reducer: one running state (rolling), or a state for each of several parts that are merged in order (split-k). Sites
+// RESULT/INDEX/fold and RESULT/INDEX/splits.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "passes/nest.hpp"
+#include "passes/passes.hpp"
+#include "passes/words.hpp"
+
+namespace fathom::passes {
+namespace {
+
+using loop::Loop;
+
+constexpr std::int64_t most_splits = 64;
+
+Expr smaller(Expr a, Expr b) { return make(Op::min, {a, b}); }
+Expr larger(Expr a, Expr b) { return make(Op::max, {a, b}); }
+
+/// The nest with its outermost fold cut into `count` parts of whole tiles, run side by side, and their states merged.
+Nest split_nest(const math::Program& program, Nest nest, std::int64_t count) {
+  Loop& fold = nest.folds.front();
+  const Symbol part(fold.index.text() + ".split");
+  const Expr parts = number(Rational(count));
+  const Expr trips = binary(Op::floordiv, fold.hi - fold.lo + fold.tile - number(1), fold.tile);
+  const Expr share = simplify_integer(binary(Op::floordiv, trips + parts - number(1), parts));
+  nest.split = Loop{part, number(0), parts, number(1), loop::Mark::parallel, {}, nullptr};
+  const Expr first_trip = index(part) * share, elements = share * fold.tile;
+  for (loop::TileRange& range : fold.ranges) {
+    const auto inside = [&](Expr trip) { return simplify_integer(smaller(larger(trip - first_trip, number(0)), share)); };
+    range.lo = inside(range.lo);
+    range.hi = inside(range.hi);
+  }
+  const Expr lo = fold.lo, hi = fold.hi;
+  fold.lo = simplify_integer(smaller(lo + index(part) * elements, hi));
+  fold.hi = simplify_integer(smaller(lo + (index(part) + number(1)) * elements, hi));
+  loop::Combine combine{part, parts, {}};
+  for (const Symbol name : nest.body) {
+    const auto* reduction = program.find(name)->reduction();
+    if (reduction != nullptr &&
+        std::any_of(reduction->over.begin(), reduction->over.end(), [&](const math::Axis& axis) { return axis.index == fold.index; }))
+      combine.statements.push_back(name);
+  }
+  nest.combine = std::move(combine);
+  return nest;
+}
+
+/// A fold that may be split: one decision for all nests over the index that serve one result.
+struct FoldSite {
+  std::string prefix;
+  Symbol index;
+  std::vector<std::size_t> nests;
+  std::optional<Refusal> refused;  ///< of split-k
+};
+
+/// Elementwise statements whose values leave the loop would be computed by several parts; reductions without the split-k fold stay whole.
+std::optional<Refusal> refuse_split(const loop::Program& program, const Nest& nest, const algebra::Analysis& analysis) {
+  for (const Symbol name : nest.body) {
+    const auto* reduction = program.math.find(name)->reduction();
+    if (reduction == nullptr) continue;
+    const Fusion* fusion = analysis.find(name);
+    if (fusion == nullptr || !reduction->repair) continue;
+    if (std::find(fusion->folds.begin(), fusion->folds.end(), "split-k") == fusion->folds.end())
+      return Refusal{fmt::format("{} has no split-k fold.", name.text()), {name.text()}, ""};
+  }
+  return std::nullopt;
+}
+
+std::vector<FoldSite> sites_in(const loop::Program& program, const algebra::Analysis& analysis) {
+  std::vector<FoldSite> sites;
+  const std::vector<Nest> nests = nests_of(program);
+  for (std::size_t i = 0; i < nests.size(); ++i) {
+    if (nests[i].folds.empty()) continue;
+    const Symbol index = nests[i].folds.front().index;
+    const std::string prefix = fmt::format("{}/{}", result_served(program.math, nests[i].statement_set()).text(), index.text());
+    auto known = std::find_if(sites.begin(), sites.end(), [&](const FoldSite& each) { return each.prefix == prefix; });
+    if (known == sites.end()) known = sites.insert(sites.end(), FoldSite{prefix, index, {}, std::nullopt});
+    known->nests.push_back(i);
+    if (!known->refused) known->refused = refuse_split(program, nests[i], analysis);
+  }
+  return sites;
+}
+
+loop::Program split_program(const loop::Program& program, const FoldSite& site, std::int64_t count) {
+  loop::Program result = program;
+  std::vector<Nest> nests = nests_of(program);
+  for (const std::size_t i : site.nests) nests[i] = split_nest(program.math, nests[i], count);
+  result.root = tree_of(nests);
+  return result;
+}
+
+class Folder {
+ public:
+  Folder(const Ir& ir, StepLog& log) : program_(ir.loop()), current_(ir), log_(&log) {}
+
+  Ir run() {
+    const std::vector<FoldSite> sites = sites_in(program_, log_->analysis());
+    for (const FoldSite& site : sites) decide(site);
+    if (sites.empty()) {
+      StepLog::Note note;
+      note.id = "fold";
+      note.title = "Choose the fold";
+      note.says = "Nothing is reduced here.";
+      log_->step(std::move(note), current_);
+    }
+    return current_;
+  }
+
+ private:
+  [[nodiscard]] double ms(const loop::Program& program) const { return predict(make_ir(program), program_.math, log_->target()).ms; }
+
+  [[nodiscard]] std::int64_t trips(const FoldSite& site) const {
+    const Loop fold = nests_of(program_)[site.nests.front()].folds.front();
+    const auto count = value_at_defaults(program_.math, binary(Op::floordiv, fold.hi - fold.lo + fold.tile - number(1), fold.tile));
+    return std::max<std::int64_t>(1, count.value_or(1));
+  }
+
+  /// The number of parts with the least predicted time; the fewest of equals.
+  [[nodiscard]] std::vector<Alternative> splits_of(const FoldSite& site) const {
+    std::vector<Alternative> all;
+    for (std::int64_t count = 2; count <= std::min(most_splits, std::max<std::int64_t>(2, trips(site))); count *= 2)
+      all.push_back({std::to_string(count), ms(split_program(program_, site, count)), std::nullopt});
+    return all;
+  }
+  static const Alternative& best_of(const std::vector<Alternative>& all) {
+    return *std::min_element(all.begin(), all.end(),
+                             [](const Alternative& a, const Alternative& b) { return *a.predicted_ms < *b.predicted_ms; });
+  }
+
+  void decide(const FoldSite& site) {
+    const std::vector<Alternative> splits = splits_of(site);
+    const double rolling = ms(program_);
+    const Alternative& best = best_of(splits);
+    // The tree must win clearly: a running state needs no second pass over states.
+    const bool split = !site.refused && *best.predicted_ms < 0.9 * rolling;
+    Decision decision;
+    decision.site = site.prefix + "/fold";
+    decision.kind = "fold";
+    decision.choice = split ? "split-k" : "rolling";
+    decision.reason = split ? fmt::format("One running state would leave workgroups idle: {} parts are predicted to take {} instead of {}.",
+                                          best.choice, milliseconds_text(*best.predicted_ms), milliseconds_text(rolling))
+                            : "The parallel loops keep the machine busy; one running state needs no merge.";
+    decision.alternatives = {{"rolling", rolling, std::nullopt}, {"split-k", best.predicted_ms, site.refused}};
+    decision = log_->decide(std::move(decision));
+    StepLog::Note note;
+    note.id = decision.site;
+    note.title = fmt::format("Choose the fold over {}", site.index.text());
+    if (decision.choice == "split-k") {
+      const std::int64_t count = ask_splits(site, splits, best.choice);
+      program_ = split_program(program_, site, count);
+      current_ = make_ir(program_);
+      note.says = fmt::format("Split-k: {} parts of {} run side by side, then their states are merged in order.", count, site.index.text());
+    } else {
+      note.says = fmt::format("Rolling: one state runs over {} in {}.", site.index.text(), plural(trips(site), "trip"));
+    }
+    note.decision = std::move(decision);
+    if (site.refused) note.refusals = {*site.refused};
+    log_->step(std::move(note), current_);
+  }
+
+  [[nodiscard]] std::int64_t ask_splits(const FoldSite& site, const std::vector<Alternative>& splits, const std::string& best) {
+    Decision decision;
+    decision.site = site.prefix + "/splits";
+    decision.kind = "splits";
+    decision.choice = best;
+    decision.reason = "The least predicted time of these.";
+    decision.alternatives = splits;
+    const auto judge = [&](std::string_view choice) -> Result<void> {
+      const auto count = Rational::parse(choice);
+      if (count && count->is_integer() && count->num() >= 1 && count->num() <= 4096) return {};
+      return refuse(fmt::format("`{}` is no number of parts.", choice), {site.index.text()}, "Take a number from 1 to 4096.");
+    };
+    return Rational::parse(log_->decide(std::move(decision), judge).choice)->num();
+  }
+
+  loop::Program program_;
+  Ir current_;
+  StepLog* log_;
+};
+
+}  // namespace
+
+Result<Ir> fold(const Ir& ir, StepLog& log) { return Folder(ir, log).run(); }
+
+}  // namespace fathom::passes

@@ -1,0 +1,141 @@
+// Reductions over one index share one loop, one decision a consumer (site CONSUMER/INDEX/fuse). What a consumer reads of a producer that
+// is still running is read at a gauge, and its accumulator is repaired when the gauge moves (DESIGN 5).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "passes/fuse_nests.hpp"
+#include "passes/make_loops.hpp"
+#include "passes/passes.hpp"
+#include "passes/words.hpp"
+
+namespace fathom::passes {
+namespace {
+
+std::int64_t loops_over(const loop::Program& program, Symbol index) {
+  std::int64_t count = 0;
+  for (const Nest& nest : nests_of(program)) count += nest.folds_over(index) ? 1 : 0;
+  return count;
+}
+
+std::map<Symbol, double> stored_bytes(const loop::Program& program) {
+  std::map<Symbol, double> stored;
+  for (const TensorLife& life : lives(make_ir(program), program.math)) {
+    if (life.place == "main memory") stored[life.tensor] = life.bytes;
+  }
+  return stored;
+}
+
+std::string says_of(const loop::Program& before, const loop::Program& after, const FuseSite& site) {
+  const std::int64_t from = loops_over(before, site.index), to = loops_over(after, site.index);
+  std::string text = fmt::format("{} over {} become {}", capital(plural(from, "loop")), site.index.text(), number_word(to));
+  const std::map<Symbol, double> stored = stored_bytes(before), still = stored_bytes(after);
+  std::vector<std::string> gone, come;
+  for (const auto& [name, bytes] : stored) {
+    if (!still.contains(name)) gone.push_back(fmt::format("{} ({})", name.text(), bytes_text(bytes)));
+  }
+  for (const auto& [name, bytes] : still) {
+    if (!stored.contains(name)) come.push_back(fmt::format("{} ({})", name.text(), bytes_text(bytes)));
+  }
+  if (!gone.empty()) text += fmt::format("; {} {} no longer stored", listed(gone), gone.size() == 1 ? "is" : "are");
+  if (!come.empty()) text += fmt::format("; {} {} stored instead", listed(come), come.size() == 1 ? "is" : "are");
+  return text + ".";
+}
+
+std::string why(const Fusion* fusion, const FuseSite& site) {
+  if (site.producers.empty() || fusion == nullptr) return "Both loops read the same elements once.";
+  if (fusion->kind == FusionKind::repaired) return fmt::format("Repaired by {} whenever the reference moves.", fusion->repair_text);
+  return fmt::format("The algebra calls it {}: nothing needs repair.", name(fusion->kind));
+}
+
+/// What the algebra refused, or what the loops themselves forbid.
+std::optional<Refusal> refusal_of(const Fusion* fusion, const Result<loop::Program>& attempt) {
+  if (attempt) return std::nullopt;
+  if (fusion != nullptr && fusion->refusal) return fusion->refusal;
+  return attempt.error();
+}
+
+class Fuser {
+ public:
+  Fuser(const Ir& ir, StepLog& log) : program_(ir.loop()), current_(ir), log_(&log), knowledge_{&log.normalised(), &log.analysis()} {}
+
+  Ir run() {
+    std::vector<Symbol> consumers;
+    for (const math::Statement& statement : program_.math.statements) {
+      if (statement.reduction() != nullptr) consumers.push_back(statement.name);
+    }
+    for (const Symbol consumer : consumers) {
+      if (const auto site = fuse_site(program_, consumer)) decide(*site);
+    }
+    return current_;
+  }
+
+ private:
+  void decide(const FuseSite& site) {
+    const Fusion* fusion = log_->analysis().find(site.consumer);
+    Result<loop::Program> fused = fuse_at(program_, site, knowledge_);
+    const std::optional<Refusal> refused = refusal_of(fusion, fused);
+    // Two loops that have nothing to do with each other and do not fit together are no news.
+    if (refused && site.producers.empty()) return;
+    StepLog::Note note;
+    note.id = fmt::format("{}/{}/fuse", site.consumer.text(), site.index.text());
+    note.title = title(site);
+    Decision decision = log_->decide(proposal(note.id, fusion, site, fused, refused));
+    if (decision.choice == "fuse" && fused) {
+      note.says = says_of(program_, *fused, site);
+      if (fusion != nullptr) note.rule = fusion->repair_text;
+      if (fusion != nullptr) note.fusions = {*fusion};
+      note.node_map = origins(program_, *fused);
+      program_ = std::move(*fused);
+      current_ = make_ir(program_);
+    } else {
+      note.says = refused ? fmt::format("{} keeps a loop of its own over {}: {}", site.consumer.text(), site.index.text(), refused->reason)
+                          : fmt::format("{} keeps a loop of its own over {}; {} remain.", site.consumer.text(), site.index.text(),
+                                        plural(loops_over(program_, site.index), "loop"));
+      if (refused) note.refusals = {*refused};
+    }
+    note.decision = std::move(decision);
+    log_->step(std::move(note), current_);
+  }
+
+  [[nodiscard]] static std::string title(const FuseSite& site) {
+    if (site.producers.empty()) return fmt::format("Let {} share a loop over {}", site.consumer.text(), site.index.text());
+    std::vector<std::string> names;
+    for (const Symbol each : site.producers) names.push_back(each.text());
+    return fmt::format("Fuse {} into the loop of {}", site.consumer.text(), listed(names));
+  }
+
+  [[nodiscard]] Decision proposal(const std::string& id, const Fusion* fusion, const FuseSite& site, const Result<loop::Program>& fused,
+                                  const std::optional<Refusal>& refused) const {
+    Decision decision;
+    decision.site = id;
+    decision.kind = "fuse";
+    decision.choice = refused ? "no" : "fuse";
+    decision.reason = refused ? refused->reason : why(fusion, site);
+    Alternative fuse{"fuse", std::nullopt, refused};
+    if (fused) fuse.predicted_ms = predict(make_ir(*fused), program_.math, log_->target()).ms;
+    decision.alternatives = {std::move(fuse), {"no", predict(current_, program_.math, log_->target()).ms, std::nullopt}};
+    return decision;
+  }
+
+  /// Statements that fusing made, and what they came from.
+  static std::map<std::string, std::vector<std::string>> origins(const loop::Program& before, const loop::Program& after) {
+    std::map<std::string, std::vector<std::string>> names;
+    for (const math::Statement& each : after.math.statements) {
+      const std::string& text = each.name.text();
+      if (before.math.find(each.name) == nullptr && text.back() == '~') names[text] = {text.substr(0, text.size() - 1)};
+    }
+    return names;
+  }
+
+  loop::Program program_;
+  Ir current_;
+  StepLog* log_;
+  Knowledge knowledge_;
+};
+
+}  // namespace
+
+Result<Ir> fuse(const Ir& ir, StepLog& log) { return Fuser(ir, log).run(); }
+
+}  // namespace fathom::passes

@@ -1,0 +1,21 @@
+// Masks that are comparisons of indices: which tiles they exclude wholly (skipped), leave whole (open) or cut (mixed).
+#pragma once
+
+#include "passes/nest.hpp"
+
+namespace fathom::passes {
+
+/// The comparisons that decide about tiles of `index` in the nest: where one of them is false, every reduction of the nest gets its
+/// identity (DESIGN 5.6). In a trip tagged `open` all of them hold, so a lowering may take them as true there.
+[[nodiscard]] std::vector<Expr> mask_conditions(const loop::Program&, const Nest&, Symbol index);
+
+/// Ranges of trips of the nest's innermost fold: mixed, open, mixed. Empty where there is neither a mask nor a ragged last tile.
+/// `open` trips are full and need no mask.
+struct Bounding {
+  std::vector<loop::TileRange> ranges;
+  std::vector<Expr> conditions;
+  std::optional<Refusal> refused;  ///< there is a mask, but it may not bound this loop
+};
+[[nodiscard]] Bounding bounds_by_mask(const loop::Program&, const std::vector<Nest>&, std::size_t nest);
+
+}  // namespace fathom::passes

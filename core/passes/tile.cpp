@@ -1,0 +1,279 @@
+// How many elements of an index a trip takes: multiples of the target's atom and lanes, as many as fit on chip. One decision an index (site
+// RESULT/INDEX/tile); the same index has the same tiles in every loop, so that loops can share tiles. Predicted for the plan in which
+// everything that may fuse is fused: tiles serve that plan.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "passes/cost.hpp"
+#include "passes/fuse_nests.hpp"
+#include "passes/passes.hpp"
+#include "passes/words.hpp"
+
+namespace fathom::passes {
+namespace {
+
+using loop::Loop;
+
+constexpr std::int64_t largest_tile = 512;
+/// A smaller tile within this factor of the best prediction is preferred: it leaves room and pads less.
+constexpr double near_best = 1.03;
+/// The working set may take this share of the space: the rest is the caches' and the next tile's.
+constexpr double share_on_chip = 0.5;
+
+/// An index that loops may tile, and the number that its tiles are multiples of.
+struct TileSite {
+  std::string site;
+  Symbol index;
+  std::int64_t multiple = 1;
+  std::int64_t extent = 1;  ///< at the default dimension values
+  std::vector<std::int64_t> candidates;
+};
+
+bool stands_in_bounds(const loop::Program& program, Symbol name) {
+  for (const Nest& nest : nests_of(program)) {
+    for (const auto* loops : {&nest.outer, &nest.folds}) {
+      for (const Loop& each : *loops) {
+        if (contains(each.lo, index(name)) || contains(each.hi, index(name))) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Vectors run along the columns of a matrix product, along what lies contiguous in memory beside the fold, and, where nothing folds, along
+/// the last index.
+bool is_vector(const math::Program& program, const Nest& nest, Symbol name) {
+  if (nest.folds.empty()) return nest.outer.back().index == name;
+  const Symbol fold = nest.folds.back().index;
+  return std::any_of(nest.body.begin(), nest.body.end(), [&](Symbol each) {
+    const math::Statement& statement = *program.find(each);
+    if (is_matrix_product(statement) && statement.axes.back().index == name) return true;
+    bool found = false;
+    for (const Expr value : values_of(statement)) {
+      visit(value, [&](Expr e) {
+        if (e.is(Op::read) && !e.args().empty() && e.args().back() == index(name) && free_indices(e).contains(fold)) found = true;
+      });
+    }
+    return found;
+  });
+}
+
+class Sites {
+ public:
+  Sites(const loop::Program& program, const Target& target) : program_(&program), target_(&target) {}
+
+  std::vector<TileSite> run() {
+    const std::vector<Nest> nests = nests_of(*program_);
+    for (const Nest& nest : nests) {
+      if (nest.outer.empty()) continue;
+      const Loop& last = nest.outer.back();
+      const bool columns = is_vector(program_->math, nest, last.index);
+      // Columns and the rows beside them; or rows alone, with the fold for columns. Other outer indices go one by one.
+      if (columns && nest.outer.size() > 1) add(nest, nest.outer[nest.outer.size() - 2], rows());
+      add(nest, last, columns ? target_->lanes : rows());
+    }
+    for (const Nest& nest : nests) {
+      if (!nest.folds.empty()) add(nest, nest.folds.back(), target_->lanes);
+    }
+    for (TileSite& site : sites_) list_candidates(site);
+    return std::move(sites_);
+  }
+
+ private:
+  void add(const Nest& nest, const Loop& loop, std::int64_t multiple) {
+    if (stands_in_bounds(*program_, loop.index)) return;
+    const auto known = std::find_if(sites_.begin(), sites_.end(), [&](const TileSite& each) { return each.index == loop.index; });
+    if (known != sites_.end()) {
+      known->multiple = std::max(known->multiple, multiple);
+      return;
+    }
+    TileSite site;
+    site.site = fmt::format("{}/{}/tile", result_served(program_->math, nest.statement_set()).text(), loop.index.text());
+    site.index = loop.index;
+    site.multiple = multiple;
+    site.extent = std::max<std::int64_t>(1, value_at_defaults(program_->math, loop.hi - loop.lo).value_or(1));
+    sites_.push_back(std::move(site));
+  }
+
+  static void list_candidates(TileSite& site) {
+    const std::int64_t enough = (site.extent + site.multiple - 1) / site.multiple * site.multiple;
+    for (std::int64_t tile = site.multiple; tile <= largest_tile; tile *= 2) {
+      site.candidates.push_back(std::min(tile, enough));
+      if (tile >= enough) break;
+    }
+  }
+
+  [[nodiscard]] std::int64_t rows() const { return target_->atoms.empty() ? 1 : std::max(1, target_->atoms.front().m); }
+
+  const loop::Program* program_;
+  const Target* target_;
+  std::vector<TileSite> sites_;
+};
+
+using Tiles = std::map<Symbol, std::int64_t>;
+
+loop::Program with_tiles(loop::Program program, const Tiles& tiles) {
+  std::vector<Nest> nests = nests_of(program);
+  for (Nest& nest : nests) {
+    for (auto* loops : {&nest.outer, &nest.folds}) {
+      for (Loop& each : *loops) {
+        if (const auto tile = tiles.find(each.index); tile != tiles.end()) each.tile = number(Rational(tile->second));
+      }
+    }
+  }
+  program.root = tree_of(nests);
+  return program;
+}
+
+/// Predicts the fused plan at given tiles.
+class Judge {
+ public:
+  Judge(loop::Program fused, const Target& target) : fused_(std::move(fused)), target_(&target) {}
+
+  Cost operator()(const Tiles& tiles) const { return predict(make_ir(with_tiles(fused_, tiles)), fused_.math, *target_); }
+
+  /// All sites together: as large as the share on chip allows, then each in turn the smallest that is nearly the best.
+  [[nodiscard]] Tiles defaults(const std::vector<TileSite>& sites) const {
+    Tiles tiles;
+    for (const TileSite& site : sites) tiles[site.index] = site.candidates.front();
+    const double room = share_on_chip * static_cast<double>(target_->shared_bytes);
+    for (bool grew = true; grew;) {
+      grew = false;
+      for (const TileSite& site : sites) {
+        const auto at = std::find(site.candidates.begin(), site.candidates.end(), tiles[site.index]);
+        if (at + 1 == site.candidates.end() || *(at + 1) > 4 * most_lanes_of_tile) continue;
+        Tiles larger = tiles;
+        larger[site.index] = *(at + 1);
+        if ((*this)(larger).on_chip_bytes > room) continue;
+        tiles = std::move(larger);
+        grew = true;
+      }
+    }
+    for (const TileSite& site : sites) tiles[site.index] = nearly_best(site, tiles, room);
+    return tiles;
+  }
+
+ private:
+  static constexpr std::int64_t most_lanes_of_tile = 16;
+
+  [[nodiscard]] std::int64_t nearly_best(const TileSite& site, Tiles tiles, double room) const {
+    std::vector<std::pair<std::int64_t, double>> legal;
+    for (const std::int64_t candidate : site.candidates) {
+      tiles[site.index] = candidate;
+      const Cost cost = (*this)(tiles);
+      if (cost.on_chip_bytes <= room) legal.emplace_back(candidate, cost.ms);
+    }
+    if (legal.empty()) return site.candidates.front();
+    double best = legal.front().second;
+    for (const auto& [candidate, ms] : legal) best = std::min(best, ms);
+    for (const auto& [candidate, ms] : legal) {
+      if (ms <= best * near_best) return candidate;
+    }
+    return site.candidates.front();
+  }
+
+  loop::Program fused_;
+  const Target* target_;
+};
+
+Refusal too_large(std::int64_t tile, const TileSite& site, double bytes, const Target& target) {
+  return {fmt::format("A tile of {} over {} needs {} on chip; {} has {}.", tile, site.index.text(), bytes_text(bytes), target.name.text(),
+                      bytes_text(static_cast<double>(target.shared_bytes))),
+          {site.index.text()},
+          "Take a smaller tile, here or at the other indices."};
+}
+
+class Tiler {
+ public:
+  Tiler(const Ir& ir, StepLog& log)
+      : program_(ir.loop()), current_(ir), log_(&log), judge_(fuse_all(program_, {&log.normalised(), &log.analysis()}), log.target()) {}
+
+  Ir run() {
+    const std::vector<TileSite> sites = Sites(program_, log_->target()).run();
+    tiles_ = judge_.defaults(sites);
+    Tiles chosen;
+    for (const TileSite& site : sites) {
+      const Decision decision = log_->decide(proposal(site), [&](std::string_view choice) { return judge_choice(site, choice); });
+      chosen[site.index] = tiles_[site.index] = *integer_in(decision.choice);
+      program_ = with_tiles(std::move(program_), chosen);
+      current_ = make_ir(program_);
+      note(site, decision);
+    }
+    return current_;
+  }
+
+ private:
+  static std::optional<std::int64_t> integer_in(std::string_view text) {
+    const auto value = Rational::parse(text);
+    if (!value || !value->is_integer()) return std::nullopt;
+    return value->num();
+  }
+
+  [[nodiscard]] std::optional<Refusal> refusal(const TileSite& site, std::int64_t tile, const Cost& cost) const {
+    const Target& target = log_->target();
+    if (target.shared_bytes > 0 && cost.on_chip_bytes > static_cast<double>(target.shared_bytes))
+      return too_large(tile, site, cost.on_chip_bytes, target);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Cost cost_with(const TileSite& site, std::int64_t tile) const {
+    Tiles tiles = tiles_;
+    tiles[site.index] = tile;
+    return judge_(tiles);
+  }
+
+  [[nodiscard]] Decision proposal(const TileSite& site) {
+    Decision decision;
+    decision.site = site.site;
+    decision.kind = "tile";
+    const std::int64_t tile = tiles_[site.index];
+    decision.choice = std::to_string(tile);
+    const Cost cost = cost_with(site, tile);
+    decision.reason =
+        fmt::format("A multiple of {}; the fused loop's working set is {} of {}. Larger tiles gain less than {} %.", site.multiple,
+                    bytes_text(cost.on_chip_bytes), bytes_text(static_cast<double>(log_->target().shared_bytes)), 3);
+    for (const std::int64_t candidate : site.candidates) {
+      const Cost each = cost_with(site, candidate);
+      decision.alternatives.push_back(
+          {std::to_string(candidate), each.ms, candidate == tile ? std::nullopt : refusal(site, candidate, each)});
+    }
+    return decision;
+  }
+
+  /// Sizes that no list holds: any multiple that fits.
+  [[nodiscard]] Result<void> judge_choice(const TileSite& site, std::string_view choice) const {
+    const auto tile = integer_in(choice);
+    if (!tile || *tile < 1)
+      return refuse(fmt::format("`{}` is no tile size.", choice), {site.index.text()}, "A tile size is a positive integer.");
+    if (*tile % site.multiple != 0)
+      return refuse(fmt::format("{} is no multiple of {}, which the target's atoms and lanes ask for here.", *tile, site.multiple),
+                    {site.index.text()}, fmt::format("{} is.", (*tile / site.multiple + 1) * site.multiple));
+    if (const auto refused = refusal(site, *tile, cost_with(site, *tile))) return tl::unexpected<Refusal>(*refused);
+    return {};
+  }
+
+  void note(const TileSite& site, const Decision& decision) {
+    const std::int64_t tile = tiles_[site.index];
+    StepLog::Note note;
+    note.id = site.site;
+    note.title = fmt::format("Tile {}", site.index.text());
+    note.says = fmt::format("A trip over {} takes {}: {} of {}{}.", site.index.text(),
+                            tile == 1 ? "one element" : fmt::format("{} elements", tile), plural((site.extent + tile - 1) / tile, "trip"),
+                            site.extent, site.extent % tile == 0 ? "" : fmt::format(", the last of {}", site.extent % tile));
+    note.decision = decision;
+    log_->step(std::move(note), current_);
+  }
+
+  loop::Program program_;
+  Ir current_;
+  StepLog* log_;
+  Judge judge_;
+  Tiles tiles_;
+};
+
+}  // namespace
+
+Result<Ir> tile(const Ir& ir, StepLog& log) { return Tiler(ir, log).run(); }
+
+}  // namespace fathom::passes
