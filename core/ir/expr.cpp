@@ -60,12 +60,16 @@ struct Table {
   std::unordered_set<const ExprNode*, NodeHash, NodeEqual> nodes;
   std::deque<ExprNode> storage;  // stable addresses
   std::set<std::set<Symbol>> index_sets;
+  const std::set<Symbol>* no_indices = &*index_sets.insert(std::set<Symbol>{}).first;
 };
 
 Table& table() {
   static Table* instance = new Table;  // never destroyed: expressions may outlive static destruction order
   return *instance;
 }
+
+/// Larger sets are not kept, so that a sum over thousands of names costs no square of their number; free_indices walks then.
+constexpr std::size_t most_kept = 32;
 
 /// The indices free in a node whose operands are interned. A bound's range may use the indices bound before it.
 std::set<Symbol> free_in_binder(const ExprNode& node) {
@@ -81,21 +85,29 @@ std::set<Symbol> free_in_binder(const ExprNode& node) {
   return result;
 }
 
+const std::set<Symbol>* kept(std::set<Symbol> free, Table& names) {
+  return free.size() > most_kept ? nullptr : &*names.index_sets.insert(std::move(free)).first;
+}
+
+/// Most nodes have the set of one of their operands, found without making one.
 const std::set<Symbol>* free_of(const ExprNode& node, Table& names) {
-  if (node.op == Op::index) return &*names.index_sets.insert({node.name}).first;
-  if (!node.bound.empty()) return &*names.index_sets.insert(free_in_binder(node)).first;
-  const std::set<Symbol>* only = &*names.index_sets.insert(std::set<Symbol>{}).first;
+  if (node.op == Op::index) return kept({node.name}, names);
+  const std::set<Symbol>* only = names.no_indices;
   bool several = false;
   for (const Expr arg : node.args) {
-    if (!arg || arg.node().free->empty() || arg.node().free == only) continue;
+    if (!arg) continue;
+    const std::set<Symbol>* each = arg.node().free;
+    if (each == nullptr) return nullptr;
+    if (each->empty() || each == only) continue;
     several = several || !only->empty();
-    only = arg.node().free;
+    only = each;
   }
+  if (!node.bound.empty()) return kept(free_in_binder(node), names);
   if (!several) return only;
   std::set<Symbol> all;
   for (const Expr arg : node.args)
     if (arg) all.insert(arg.node().free->begin(), arg.node().free->end());
-  return &*names.index_sets.insert(std::move(all)).first;
+  return kept(std::move(all), names);
 }
 
 /// Depth and size from the operands'.

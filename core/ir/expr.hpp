@@ -98,7 +98,7 @@ struct ExprNode {
   std::uint64_t hash = 0;        // structural
   std::uint32_t depth = 1;
   std::uint64_t size = 1;        // nodes of the tree that it prints as (saturating): what inlining must bound
-  const std::set<Symbol>* free = nullptr;   // indices not bound inside; never null in an interned node
+  const std::set<Symbol>* free = nullptr;   // cache of free_indices; null where those are many
 };
 
 /// A handle to a node. Never null after construction through a builder; a default-constructed Expr is "absent".
@@ -166,7 +166,7 @@ using Substitution = std::map<Expr, Expr>;
 /// replacement. The indices of a call are the caller's: an index that replaces one of them replaces it there too, and nothing is captured.
 [[nodiscard]] Expr substitute(Expr, const Substitution&);
 [[nodiscard]] bool contains(Expr, Expr part);
-[[nodiscard]] const std::set<Symbol>& free_indices(Expr);   ///< indices not bound inside (by a reduce, or named by a call over indices)
+[[nodiscard]] std::set<Symbol> free_indices(Expr);      ///< indices not bound inside (by a reduce, or named by a call over indices)
 [[nodiscard]] std::set<Symbol> tensors_read(Expr);
 [[nodiscard]] std::set<Symbol> dims_in(Expr);
 

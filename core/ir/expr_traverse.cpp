@@ -1,5 +1,6 @@
 // Walks over expressions: each distinct node once, with a stack of their own, so that depth costs memory and never the call stack.
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -80,8 +81,8 @@ class Substituter {
   static Expr in_reduce_under(Substitution inner, Expr expr) {
     std::set<Symbol> taken = free_indices(expr);
     for (const auto& [from, to] : inner) {
-      taken.insert(free_indices(from).begin(), free_indices(from).end());
-      taken.insert(free_indices(to).begin(), free_indices(to).end());
+      taken.merge(free_indices(from));
+      taken.merge(free_indices(to));
     }
     taken.insert(expr.node().bound.begin(), expr.node().bound.end());
     std::vector<Bound> bounds = bounds_of(expr);
@@ -121,6 +122,33 @@ class Substituter {
   Substitution replacements_;
   std::unordered_map<const ExprNode*, Expr> done_;
 };
+
+/// Adds the indices free in `root` that are not in `bound`. Recursion only at binders, whose nesting parsers bound.
+void collect_free(Expr root, const std::set<Symbol>& bound, std::set<Symbol>& found) {
+  Nodes seen;
+  std::vector<Expr> stack = {root};
+  while (!stack.empty()) {
+    const Expr expr = stack.back();
+    stack.pop_back();
+    if (!expr || !seen.insert(&expr.node()).second) continue;
+    if (const std::set<Symbol>* free = expr.node().free) {
+      std::set_difference(free->begin(), free->end(), bound.begin(), bound.end(), std::inserter(found, found.end()));
+    } else if (expr.node().bound.empty()) {
+      stack.insert(stack.end(), expr.args().begin(), expr.args().end());
+    } else {
+      std::set<Symbol> inner = bound;
+      const bool has_ranges = expr.is(Op::reduce);
+      for (std::size_t b = 0; b < expr.node().bound.size(); ++b) {
+        const Bound each = has_ranges ? bounds_of(expr)[b] : Bound{};
+        if (each.lo) collect_free(each.lo, inner, found);
+        if (each.hi) collect_free(each.hi, inner, found);
+        inner.insert(expr.node().bound[b]);
+      }
+      for (const Expr value : has_ranges ? values_of(expr) : std::vector<Expr>(expr.args().begin(), expr.args().end()))
+        collect_free(value, inner, found);
+    }
+  }
+}
 
 template <class Keep>
 std::set<Symbol> names_of(Expr root, Keep keep) {
@@ -170,9 +198,10 @@ bool contains(Expr root, Expr part) {
   return found;
 }
 
-const std::set<Symbol>& free_indices(Expr expr) {
-  static const std::set<Symbol>* none = new std::set<Symbol>;
-  return expr ? *expr.node().free : *none;
+std::set<Symbol> free_indices(Expr expr) {
+  std::set<Symbol> found;
+  if (expr) collect_free(expr, {}, found);
+  return found;
 }
 
 std::set<Symbol> tensors_read(Expr root) {
