@@ -20,23 +20,23 @@ struct Array {
 };
 using Arrays = std::map<Symbol, Array>;
 
-/// One event: a part of a tensor got values. `box` is lo, hi for each axis in elements of the whole tensor; `trip` names the loops around it
-/// and their trip numbers; for a reduction the values are its running state after this trip.
+/// One event: a part of a tensor got values. `box` is lo, hi for each axis in elements of the whole tensor; `trip` names the loops around
+/// it and their trip numbers; for a reduction the values are its running state after this trip.
 struct Event {
   Symbol tensor;
   std::vector<std::pair<std::int64_t, std::int64_t>> box;
   std::vector<std::pair<Symbol, std::int64_t>> trip;
-  bool partial = false;                  ///< a running state, not yet the result
+  bool partial = false;  ///< a running state, not yet the result
   const std::vector<double>* values = nullptr;
 };
 using Observer = std::function<void(const Event&)>;
 
 struct RunOptions {
-  DimValues dims;                        ///< values of all dimensions (run-time ones included)
-  Observer observer;                     ///< may be empty
-  std::int64_t work_limit = 200'000'000; ///< elementary operations; beyond it a Refusal, never a hang
-  std::uint64_t seed = 0;                ///< of the interleaving of roles
-  bool poison = true;                    ///< NaN in and around every buffer before it is written
+  DimValues dims;                         ///< values of all dimensions (run-time ones included)
+  Observer observer;                      ///< may be empty
+  std::int64_t work_limit = 200'000'000;  ///< elementary operations; beyond it a Refusal, never a hang
+  std::uint64_t seed = 0;                 ///< of the interleaving of roles
+  bool poison = true;                     ///< NaN in and around every buffer before it is written
 };
 
 /// Runs IR of any level in the precision that it states (intermediates in f32, stores rounded to their dtype, sums in the plan's order).
@@ -46,17 +46,19 @@ struct RunOptions {
 /// Value with a 53-bit mantissa and a 64-bit exponent, and a running bound on the error that a plan may make.
 struct Bounded {
   std::vector<std::int64_t> shape;
-  std::vector<double> value;             ///< rounded to double at the end (0 or inf where double cannot hold it)
-  std::vector<double> bound;             ///< absolute
-  std::vector<bool> undetermined;        ///< near a discontinuity, or bound above value
+  std::vector<double> value;       ///< rounded to double at the end (0 or inf where double cannot hold it)
+  std::vector<double> bound;       ///< absolute; infinite where any outcome must be accepted (at a discontinuity, past the type's range)
+  std::vector<bool> undetermined;  ///< near a discontinuity, or bound above value
 };
 struct BoundOptions {
-  bool structured_data = false;          ///< d*u instead of min(5 sqrt(d)*u, d*u)
-  std::int64_t summation_depth = 0;      ///< of the plan's own tree; 0: the length of the sum
-  bool truncating_matrix_unit = false;   ///< u doubled
+  bool structured_data = false;         ///< d*u instead of min(5 sqrt(d)*u, d*u)
+  std::int64_t summation_depth = 0;     ///< of the plan's own tree; 0: the length of the sum
+  std::int64_t moves = 0;               ///< how often a repair may rescale an accumulator: each adds 4 u to the depth
+  bool truncating_matrix_unit = false;  ///< u doubled
 };
 /// Evaluated from the Math program as written.
-[[nodiscard]] Result<std::map<Symbol, Bounded>> reference(const math::Program&, const Arrays& inputs, const DimValues&, const BoundOptions&);
+[[nodiscard]] Result<std::map<Symbol, Bounded>> reference(const math::Program&, const Arrays& inputs, const DimValues&,
+                                                          const BoundOptions&);
 
 // ---- data ----
 /// The families of DESIGN 6. Deterministic (Philox).
@@ -66,7 +68,14 @@ struct BoundOptions {
 [[nodiscard]] Arrays make_inputs(const math::Program&, const DimValues&, std::string_view family, std::uint64_t seed,
                                  const std::vector<std::int64_t>& edges = {});
 
-/// NaN against a number, the sign of infinity, dtype and shape count as differences; returns the case's status, max error and bound.
+/// The families for every float parameter in turn: "descending@k" puts the pattern on k. All of them are names that make_inputs takes.
+[[nodiscard]] std::vector<std::string> data_families(const math::Program&);
+
+/// Root of the mean square error over the elements that are determined; 0 where there are none.
+[[nodiscard]] double rms_error(const Array& actual, const Bounded& expected);
+
+/// `rms_unfused`: rms_error of the program as written in the same precision; negative: not measured. It counts from 64 determined elements
+/// on. NaN against a number, the sign of infinity, dtype and shape count as differences; returns the case's status, max error and bound.
 [[nodiscard]] CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, double rms_unfused);
 
 }  // namespace fathom::interp

@@ -1,0 +1,354 @@
+#include "interp/approx.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fathom::interp {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t below_f32 = (std::uint64_t{1} << 29U) - 1;  // bits of a double's significand that an f32 does not have
+
+Wide times_power_of_two(Wide x, std::int64_t exponent) { return Wide::normalised(x.mantissa(), x.exponent() + exponent); }
+
+/// Unit round-off as a power of two. f64: two roundings, since the reference has the same precision.
+std::int64_t unit(const Bounding& domain, Kind kind) {
+  if (kind == Kind::real64) return -52;
+  return domain.options.truncating_matrix_unit ? -23 : -24;
+}
+
+bool fits_f32(Wide x) {
+  if (x.is_zero()) return true;
+  return (std::bit_cast<std::uint64_t>(x.mantissa()) & below_f32) == 0 && x.exponent() > -125 && x.exponent() <= 128;
+}
+
+/// What rounding the value once may change.
+Wide rounding(const Bounding& domain, Kind kind, Wide value) {
+  if (value.is_zero() || !value.is_finite()) return {};
+  if (kind == Kind::real64) return times_power_of_two(abs(value), unit(domain, kind));
+  if (value.exponent() > 128) return infinite;                      // the plan overflows
+  if (value.exponent() < -125) return Wide::normalised(0.5, -148);  // below the normal numbers: one quantum
+  return times_power_of_two(abs(value), unit(domain, kind));
+}
+
+Approx finished(Wide value, Wide error, std::uint8_t& flags) {
+  if (!value.is_finite()) return {value, {}};
+  if (error.is_nan()) {
+    flags |= undetermined;
+    return {value, {}};
+  }
+  return {value, error};
+}
+
+/// The value with the errors carried over from its operands and `units` roundings of its own.
+Approx rounded(const Bounding& domain, Kind kind, Wide value, Wide carried, double units, std::uint8_t& flags) {
+  return finished(value, carried + rounding(domain, kind, value) * Wide(units), flags);
+}
+
+/// An undefined expression of the text (-inf - -inf, 0 * inf, 0 / 0): what a plan gives there is open. +inf - +inf is NaN everywhere.
+Approx undefined(Wide value, bool open, std::uint8_t& flags) {
+  if (open) flags |= undetermined;
+  return {value, {}};
+}
+
+bool product_is_exact(double a, double b, double product) { return std::fma(a, b, -product) == 0; }
+
+bool sum_is_exact(Wide a, Wide b, Wide sum) {  // Knuth: the rounding error of a sum is a number of the same format
+  const Wide part = sum - a;
+  return ((a - (sum - part)) + (b - part)).is_zero();
+}
+
+Approx add(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  const Wide value = a.value + b.value;
+  if (value.is_nan()) return undefined(value, a.value.is_negative() && !a.value.is_nan() && !b.value.is_nan(), flags);
+  if (!value.is_finite()) return {value, {}};
+  const bool exact = a.error.is_zero() && b.error.is_zero();
+  if (exact && kind != Kind::real64 && fits_f32(value) && sum_is_exact(a.value, b.value, value)) return {value, {}};
+  if (a.value.is_zero() || b.value.is_zero()) return finished(value, a.error + b.error, flags);
+  return rounded(domain, kind, value, a.error + b.error, 1, flags);
+}
+
+Approx sub(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  return add(domain, kind, a, {-b.value, b.error}, flags);
+}
+
+Approx mul(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  const Wide value = a.value * b.value;
+  if (value.is_nan()) return undefined(value, !a.value.is_nan() && !b.value.is_nan(), flags);
+  const bool exact = a.error.is_zero() && b.error.is_zero();
+  if (exact) {
+    if (kind != Kind::real64 && fits_f32(value) &&
+        product_is_exact(a.value.mantissa(), b.value.mantissa(), a.value.mantissa() * b.value.mantissa()))
+      return {value, {}};
+    return rounded(domain, kind, value, {}, 1, flags);
+  }
+  if (!value.is_finite()) return {value, {}};
+  const Wide carried = abs(a.value) * b.error + abs(b.value) * a.error + a.error * b.error;
+  return rounded(domain, kind, value, carried, 1, flags);
+}
+
+Approx div(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  const Wide value = a.value / b.value;
+  if (value.is_nan()) return undefined(value, !a.value.is_nan() && !b.value.is_nan(), flags);
+  if (!value.is_finite()) return {value, {}};
+  if (a.error.is_zero() && b.error.is_zero()) {
+    if (kind != Kind::real64 && fits_f32(value) && value * b.value == a.value &&
+        product_is_exact(value.mantissa(), b.value.mantissa(), value.mantissa() * b.value.mantissa()))
+      return {value, {}};
+    return rounded(domain, kind, value, {}, 1, flags);
+  }
+  const Wide least = abs(b.value) - b.error;
+  if (!(least > Wide())) return {value, infinite};
+  if (b.value.is_infinite()) return {value, {}};
+  return rounded(domain, kind, value, (a.error + abs(value) * b.error) / least, 1, flags);
+}
+
+/// A monotone or Lipschitz function evaluated at both ends of what its operand may be.
+Wide swing(Wide (*f)(Wide), Wide x, Wide error, Wide at) {
+  if (error.is_zero()) return {};
+  return maximum(abs(f(x + error) - at), abs(at - f(x - error)));
+}
+
+/// e^x (expm1(eps + u |x|) + 2u): the argument may be rounded once more on its way to a base-2 exponential.
+template <Wide (*f)(Wide)>
+Approx exponential(const Bounding& domain, Kind kind, const Approx& x, std::uint8_t& flags) {
+  const Wide value = f(x.value);
+  if (!value.is_finite() || value.is_zero()) return {value, {}};
+  const Wide slack = x.error + times_power_of_two(abs(x.value), unit(domain, kind));
+  const Wide growth = slack.exponent() < -10 ? slack * Wide(1.001) : expm1(slack);
+  return rounded(domain, kind, value, value * growth, 2, flags);
+}
+
+Wide one_over_sqrt(Wide x) { return Wide(1.0) / sqrt(x); }
+
+/// Functions that exist for positive operands only; an operand that may as well be negative leaves the result open.
+template <Wide (*f)(Wide)>
+Approx on_positive(const Bounding& domain, Kind kind, const Approx& x, std::uint8_t& flags) {
+  const Wide value = f(x.value);
+  if (!value.is_finite()) {
+    if (x.error > Wide()) flags |= undetermined;
+    return {value, {}};
+  }
+  if (x.error.is_zero()) {
+    const bool square = f == interp::sqrt && value * value == x.value &&
+                        product_is_exact(value.mantissa(), value.mantissa(), value.mantissa() * value.mantissa());
+    if (square && kind != Kind::real64 && fits_f32(value)) return {value, {}};
+    return rounded(domain, kind, value, {}, 2, flags);
+  }
+  const Wide least = x.value - x.error;
+  if (least.is_negative() || !f(least).is_finite()) return {value, infinite};
+  return rounded(domain, kind, value, swing(f, x.value, x.error, value), 2, flags);
+}
+
+Wide slope_of_tanh(Wide x) {
+  const Wide t = tanh(x);
+  return Wide(1.0) - t * t;
+}
+Wide slope_of_erf(Wide x) { return Wide(1.1283791670955126) * exp(-(x * x)); }
+Wide slope_of_sigmoid(Wide x) {
+  const Wide s = sigmoid(-abs(x));
+  return s * (Wide(1.0) - s);
+}
+
+/// f with its steepest slope at the point nearest to 0.
+template <Wide (*f)(Wide), Wide (*slope)(Wide)>
+Approx smooth(const Bounding& domain, Kind kind, const Approx& x, std::uint8_t& flags) {
+  const Wide value = f(x.value);
+  const Wide nearest = maximum(abs(x.value) - x.error, Wide());
+  const Wide carried = x.error.is_zero() ? Wide() : x.error * slope(nearest);
+  return rounded(domain, kind, value, carried, 4, flags);
+}
+
+/// sin and cos: reduction of a large argument is part of the function, so the error is absolute.
+template <Wide (*f)(Wide)>
+Approx wave(const Bounding& domain, Kind kind, const Approx& x, std::uint8_t& flags) {
+  return finished(f(x.value), x.error + times_power_of_two(Wide(2.0), unit(domain, kind)), flags);
+}
+
+Approx negated(const Bounding&, Kind, const Approx& x, std::uint8_t&) { return {-x.value, x.error}; }
+Approx absolute(const Bounding&, Kind, const Approx& x, std::uint8_t&) { return {abs(x.value), x.error}; }
+
+Approx floored(const Bounding&, Kind, const Approx& x, std::uint8_t& flags) {
+  if (!x.error.is_zero() && !(floor(x.value - x.error) == floor(x.value + x.error))) flags |= undetermined;
+  return {floor(x.value), {}};
+}
+
+Approx power(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  const Wide value = pow(a.value, b.value);
+  if (!value.is_finite()) return {value, {}};
+  const Wide size = abs(b.value);
+  const double roundings = std::min(2 + size.to_double(), 1e6);
+  if (a.error.is_zero() && b.error.is_zero()) {
+    const bool whole = floor(b.value) == b.value && size <= Wide(64.0) && !b.value.is_negative();
+    const bool exact = whole && kind != Kind::real64 && fits_f32(value) && !a.value.is_zero() &&
+                       a.value.lowest_bit() * static_cast<std::int64_t>(size.to_double()) >= value.exponent() - 24;
+    if (exact || value.is_zero()) return {value, {}};
+    return rounded(domain, kind, value, {}, roundings, flags);
+  }
+  const Wide least = abs(a.value) - a.error;
+  const Wide most = abs(a.value) + a.error;
+  Wide carried = maximum(abs(pow(most, b.value) - abs(value)), abs(pow(maximum(least, Wide()), b.value) - abs(value)));
+  if (least.is_negative() && a.value.is_negative() == false && !(floor(b.value) == b.value)) carried = infinite;
+  if (least.is_negative()) carried = carried + pow(-least, b.value);
+  if (!b.error.is_zero()) carried = carried + abs(value) * expm1(b.error * abs(log(abs(a.value))));
+  return rounded(domain, kind, value, carried, roundings, flags);
+}
+
+template <bool want_larger>
+Approx extreme(const Bounding&, Kind, const Approx& a, const Approx& b, std::uint8_t&) {
+  if (a.value.is_nan()) return a;
+  if (b.value.is_nan()) return b;
+  const bool b_wins = want_larger ? a.value < b.value : b.value < a.value;
+  const Approx& winner = b_wins ? b : a;
+  const Approx& loser = b_wins ? a : b;
+  if (!winner.value.is_finite() || loser.error.is_zero() || !loser.value.is_finite()) return winner;
+  const bool apart = abs(winner.value - loser.value) > winner.error + loser.error;
+  return {winner.value, apart ? winner.error : maximum(winner.error, loser.error)};
+}
+
+Approx floor_over(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  return floored(domain, kind, div(domain, kind, a, b, flags), flags);
+}
+Approx modulo(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  return sub(domain, kind, a, mul(domain, kind, b, floor_over(domain, kind, a, b, flags), flags), flags);
+}
+
+}  // namespace
+
+Approx Bounding::coerce(Kind to, const Approx& x) const {
+  if (to != Kind::single || !x.value.is_finite() || (x.error.is_zero() && fits_f32(x.value))) return x;
+  return {x.value, x.error + rounding(*this, to, x.value)};
+}
+
+Approx Bounding::store(DType type, const Approx& x, std::uint8_t& flags) const {
+  if (x.value.is_nan()) return is_float(type) ? x : Approx{};
+  if (!is_float(type)) {
+    const double nearest = round_to(type, x.value.to_double());
+    const double low = round_to(type, (x.value - x.error).to_double());
+    const double high = round_to(type, (x.value + x.error).to_double());
+    if (!x.error.is_zero() && low != high) flags |= undetermined;
+    return exact(nearest);
+  }
+  if (!x.value.is_finite() || type == DType::real || type == DType::f64) return x;
+  const FloatRange range = float_range(type);
+  const Wide size = abs(x.value);
+  // half an ulp beyond the largest number is where rounding gives infinity
+  const Wide overflow = Wide(range.largest) * Wide(1 + range.unit_roundoff / 2);
+  if (size - x.error > overflow) return exact(round_to(type, x.value.is_negative() ? -infinite : infinite));
+  if (size + x.error > overflow) flags |= undetermined;
+  if (x.error.is_zero() && round_to(type, x.value.to_double()) == x.value.to_double()) return x;
+  if (type == DType::f32) return {x.value, x.error + rounding(*this, Kind::single, x.value)};
+  return {x.value, x.error + size * Wide(range.unit_roundoff) + Wide(range.smallest_subnormal / 2)};
+}
+
+bool Bounding::compare(Op op, const Approx& a, const Approx& b, std::uint8_t& flags) const {
+  const Wide error = a.error + b.error;
+  if (!error.is_zero() && a.value.is_finite() && b.value.is_finite() && !(abs(a.value - b.value) > error)) flags |= undetermined;
+  switch (op) {
+    case Op::eq:
+      return a.value == b.value;
+    case Op::ne:
+      return !(a.value == b.value);
+    case Op::lt:
+      return a.value < b.value;
+    case Op::le:
+      return a.value <= b.value;
+    case Op::gt:
+      return a.value > b.value;
+    default:
+      return a.value >= b.value;
+  }
+}
+
+Approx Bounding::either(const Approx& taken, const Approx& other, std::uint8_t& flags) const {
+  const Wide distance = taken.value == other.value ? Wide() : abs(taken.value - other.value);
+  if (!distance.is_finite()) {
+    flags |= undetermined;
+    return taken;
+  }
+  return {taken.value, maximum(taken.error, distance + other.error)};
+}
+
+Bounding::Unary Bounding::unary(Op op) const {
+  switch (op) {
+    case Op::neg:
+      return negated;
+    case Op::abs:
+      return absolute;
+    case Op::floor:
+      return floored;
+    case Op::exp:
+      return exponential<interp::exp>;
+    case Op::exp2:
+      return exponential<interp::exp2>;
+    case Op::log:
+      return on_positive<interp::log>;
+    case Op::log2:
+      return on_positive<interp::log2>;
+    case Op::sqrt:
+      return on_positive<interp::sqrt>;
+    case Op::rsqrt:
+      return on_positive<one_over_sqrt>;
+    case Op::sin:
+      return wave<interp::sin>;
+    case Op::cos:
+      return wave<interp::cos>;
+    case Op::tanh:
+      return smooth<interp::tanh, slope_of_tanh>;
+    case Op::erf:
+      return smooth<interp::erf, slope_of_erf>;
+    case Op::sigmoid:
+      return smooth<interp::sigmoid, slope_of_sigmoid>;
+    default:
+      return nullptr;
+  }
+}
+
+Bounding::Binary Bounding::binary(Op op) const {
+  switch (op) {
+    case Op::add:
+      return add;
+    case Op::sub:
+      return sub;
+    case Op::mul:
+      return mul;
+    case Op::div:
+      return div;
+    case Op::pow:
+      return power;
+    case Op::floordiv:
+      return floor_over;
+    case Op::mod:
+      return modulo;
+    case Op::min:
+      return extreme<false>;
+    case Op::max:
+      return extreme<true>;
+    default:
+      return nullptr;
+  }
+}
+
+void Bounding::Sum::add(const Bounding&, Kind, const Approx& x) {
+  total = total + x.value;
+  if (x.value.is_zero() && x.error.is_zero()) return;
+  ++terms;
+  magnitude = magnitude + abs(x.value);
+  if (!x.error.is_zero()) error = error + x.error;
+  if (x.value.is_finite() && !x.value.is_zero()) lowest = std::min(lowest, x.value.lowest_bit());
+}
+
+Approx Bounding::Sum::value(const Bounding& domain, Kind kind) const {
+  if (!total.is_finite()) return {total, {}};
+  if (terms == 0) return {total, error};
+  // every partial sum in any order is a multiple of the lowest bit below 2^24 of them
+  const bool exact = kind != Kind::real64 && error.is_zero() && magnitude.exponent() - lowest <= 24 && magnitude.exponent() <= 128;
+  if (exact) return {total, {}};
+  const std::int64_t own = domain.options.summation_depth > 0 ? domain.options.summation_depth : terms;
+  const double depth = static_cast<double>(own + 4 * domain.options.moves);
+  const double factor = domain.options.structured_data ? depth : std::min(5 * std::sqrt(depth), depth);
+  return {total, error + times_power_of_two(magnitude * Wide(factor), unit(domain, kind)) +
+                     (magnitude.exponent() > 128 && kind != Kind::real64 ? Wide(infinite) : Wide())};
+}
+
+}  // namespace fathom::interp

@@ -1,0 +1,129 @@
+// The wide reference (DESIGN 6): the Math program as written, statement by statement, with a running bound on what a plan may differ.
+// Repairs are not looked at: they belong to plans.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "interp/approx.hpp"
+#include "interp/statements.hpp"
+
+namespace fathom::interp {
+namespace {
+
+constexpr std::int64_t work_limit = 4'000'000'000;
+
+std::set<Symbol> names_read(const Prepared& statement) {
+  std::set<Symbol> names;
+  const auto add = [&](Expr e) {
+    if (e) names.merge(tensors_read(e));
+  };
+  add(statement.value);
+  for (const Expr value : statement.values) add(value);
+  for (const Bound& bound : statement.over) add(bound.lo), add(bound.hi);
+  for (const math::Axis& axis : statement.axes) add(axis.lo), add(axis.hi);
+  return names;
+}
+
+/// For each statement the last one that reads it; the statement itself is absent where nothing needs it.
+std::map<Symbol, std::size_t> last_uses(const math::Program& program, const std::vector<Prepared>& statements) {
+  std::map<Symbol, std::size_t> last;
+  for (const math::Parameter& result : program.results) last[result.name] = statements.size();
+  for (std::size_t k = statements.size(); k-- > 0;) {
+    if (!last.contains(statements[k].name)) continue;
+    for (const Symbol name : names_read(statements[k])) last.emplace(name, k);
+  }
+  return last;
+}
+
+class Reference {
+ public:
+  Reference(const math::Program& program, DimValues dims, Tensors<Bounding> tensors, const BoundOptions& options)
+      : program_(program), dims_(std::move(dims)), tensors_(std::move(tensors)), domain_{options} {}
+
+  Result<std::map<Symbol, Bounded>> run(const std::vector<Prepared>& statements) {
+    const std::map<Symbol, std::size_t> last = last_uses(program_, statements);
+    for (std::size_t k = 0; k < statements.size(); ++k) {
+      if (!last.contains(statements[k].name)) continue;
+      if (auto done = evaluate(statements[k]); !done) return tl::unexpected(done.error());
+      for (const auto& [name, use] : last)
+        if (use == k) tensors_.erase(name);
+    }
+    std::map<Symbol, Bounded> results;
+    for (const math::Parameter& result : program_.results) {
+      auto bounded = bounded_of(result);
+      if (!bounded) return tl::unexpected(bounded.error());
+      results.emplace(result.name, std::move(*bounded));
+    }
+    return results;
+  }
+
+ private:
+  Result<void> evaluate(const Prepared& statement) {
+    const auto lookup = [this](Symbol name) {
+      const auto found = tensors_.find(name);
+      return found == tensors_.end() ? nullptr : &found->second;
+    };
+    Evaluator<Bounding> evaluator(domain_, program_, dims_, lookup, work_left_);
+    const Box box = open_axes<Bounding>(evaluator, statement.axes, {});
+    auto column = statement.value ? evaluator.evaluate(statement.value)
+                                  : project<Bounding>(evaluator, *statement.reducer, statement.result,
+                                                      fold<Bounding>(evaluator, statement.over, *statement.reducer, statement.values));
+    if (statement.dtype != DType::real) column = evaluator.cast_to(statement.dtype, column);
+    column = spread<Bounding>(evaluator, column, box.size());
+    if (!evaluator.failure()) {
+      Tensor<Approx> tensor = make_tensor<Bounding>(domain_, box, column->kind);
+      write<Bounding>(evaluator, tensor, box, column);
+      tensors_[statement.name] = std::move(tensor);
+    }
+    if (!evaluator.failure()) return {};
+    Refusal refusal = *evaluator.failure();
+    refusal.nodes.push_back(statement.name.text());
+    return tl::unexpected(std::move(refusal));
+  }
+
+  Result<Bounded> bounded_of(const math::Parameter& result) const {
+    const auto found = tensors_.find(result.name);
+    if (found == tensors_.end()) return refuse(fmt::format("Result `{}` has no statement.", result.name.text()), {result.name.text()});
+    const Tensor<Approx>& tensor = found->second;
+    Bounded bounded;
+    bounded.shape = tensor.extent;
+    const auto n = static_cast<std::size_t>(tensor.size());
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint8_t flags = tensor.flags.empty() ? std::uint8_t{0} : tensor.flags[i];
+      if ((flags & invalid) != 0)
+        return refuse(fmt::format("`{}`{} needs an element outside a tensor.", result.name.text(), place_text(tensor.extent, i)),
+                      {result.name.text()}, "Guard the read with `where`.");
+      const Approx x = is_discrete(tensor.kind) ? Approx{Wide(static_cast<double>(tensor.whole[i])), {}} : tensor.real[i];
+      bounded.value.push_back(x.value.to_double());
+      const bool open = (flags & undetermined) != 0;
+      bounded.bound.push_back(open ? std::numeric_limits<double>::infinity() : x.error.to_double());
+      bounded.undetermined.push_back(open || x.error > abs(x.value));
+    }
+    return bounded;
+  }
+
+  const math::Program& program_;
+  DimValues dims_;
+  Tensors<Bounding> tensors_;
+  Bounding domain_;
+  std::int64_t work_left_ = work_limit;
+};
+
+}  // namespace
+
+Result<std::map<Symbol, Bounded>> reference(const math::Program& program, const Arrays& inputs, const DimValues& given,
+                                            const BoundOptions& options) {
+  const Result<DimValues> dims = complete_dims(program, given);
+  if (!dims) return tl::unexpected(dims.error());
+  const Bounding domain{options};
+  Result<Tensors<Bounding>> tensors = load_inputs<Bounding>(domain, program, *dims, inputs);
+  if (!tensors) return tl::unexpected(tensors.error());
+  if (auto met = check_conditions<Bounding>(domain, program, *dims, *tensors); !met) return tl::unexpected(met.error());
+  const Result<std::vector<Prepared>> statements = prepare(program);
+  if (!statements) return tl::unexpected(statements.error());
+  return Reference(program, *dims, std::move(*tensors), options).run(*statements);
+}
+
+}  // namespace fathom::interp

@@ -1,0 +1,36 @@
+// The arithmetic of a run: every operation rounded to f32 (f64 where an operand is f64); literals stay exact until they meet a variable.
+#pragma once
+
+#include "interp/column.hpp"
+#include "ir/expr.hpp"
+
+namespace fathom::interp {
+
+struct Single {
+  using Value = double;
+  using Unary = Value (*)(const Single&, Kind, const Value&, std::uint8_t& flags);
+  using Binary = Value (*)(const Single&, Kind, const Value&, const Value&, std::uint8_t& flags);
+
+  [[nodiscard]] Value exact(double x) const { return x; }
+  [[nodiscard]] double approximate(const Value& x) const { return x; }
+  [[nodiscard]] bool is_zero(const Value& x) const { return x == 0; }
+  [[nodiscard]] bool is_infinite(const Value& x) const;
+  /// A value of a smaller kind as one of kind `to`.
+  [[nodiscard]] Value coerce(Kind to, const Value& x) const { return to == Kind::single ? static_cast<double>(static_cast<float>(x)) : x; }
+  /// What a cast to the type, or a store in it, leaves.
+  [[nodiscard]] Value store(DType type, const Value& x, std::uint8_t& flags) const;
+  [[nodiscard]] bool compare(Op op, const Value& a, const Value& b, std::uint8_t& flags) const;
+  /// The value of `where` when the condition may be wrong.
+  [[nodiscard]] Value either(const Value& taken, const Value& other, std::uint8_t& flags) const;
+  [[nodiscard]] Unary unary(Op op) const;
+  [[nodiscard]] Binary binary(Op op) const;
+
+  /// A running sum, in order.
+  struct Sum {
+    double total = 0;
+    void add(const Single& domain, Kind kind, double x) { total = domain.coerce(kind, total + x); }
+    [[nodiscard]] double value(const Single&, Kind) const { return total; }
+  };
+};
+
+}  // namespace fathom::interp
