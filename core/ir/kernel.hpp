@@ -203,6 +203,13 @@ struct Module {
 [[nodiscard]] Result<void> verify_tile(const Module&);
 /// The Kernel level. Until later issues: one role a kernel, no turns, no atomics, depth-1 self-channels filled by stores; anything else is refused by name.
 [[nodiscard]] Result<void> verify(const Module&);
+/// A row of a target's atom table, as far as the verifier asks.
+struct KnownAtom {
+  Symbol name;
+  bool asynchronous = false;
+};
+/// Also: every atom is a row of the table, and a synchronous one.
+[[nodiscard]] Result<void> verify(const Module&, const std::vector<KnownAtom>& atoms);
 [[nodiscard]] std::string print(const Module&);
 [[nodiscard]] std::string print(const Statement&, int indent = 0);
 

@@ -1,0 +1,158 @@
+// Internal to ir: the verifier of Tile and Kernel modules. Stops at the first fault and says it in a sentence.
+// What a name stands for is tracked along the text: blocks hide what they define, slots live from acquire to publish and from receive to
+// release, an accumulator is gone between mma and await.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/kernel.hpp"
+
+namespace fathom::kernel {
+
+class Verifier {
+ public:
+  Verifier(const Module& module, bool tile_level, const std::vector<KnownAtom>* atoms) : m_(module), tile_(tile_level), atoms_(atoms) {}
+  Result<void> run();
+
+ private:
+  enum class Means : std::uint8_t {
+    dimension,
+    parameter,
+    result,
+    workspace,
+    uniform,
+    scalar,
+    tile,
+    tag,
+    buffer,
+    slot,
+    axis,
+    channel,
+    atom,
+    token
+  };
+  struct Info {
+    Means means = Means::uniform;
+    std::vector<Symbol> axes;               ///< of a tile
+    std::size_t rank = 0;                   ///< of memory
+    std::set<Symbol> depends;               ///< of a let: loop variables and the work variable
+    int depth = 0;                          ///< of the block that defined it
+    bool fresh = false;                     ///< defined, not read since
+    bool readable = true, writable = true;  ///< of a slot or an accumulator in flight
+    bool filled = false;                    ///< of an acquired slot
+    Symbol channel;                         ///< of a slot
+  };
+  static Info of(Means means) {
+    Info info;
+    info.means = means;
+    return info;
+  }
+  struct ChannelState {
+    int depth = 1;
+    int acquired = 0, published = 0, received = 0, released = 0;
+    Symbol filling, reading;  ///< the slots' names
+  };
+  struct BlockKind {
+    bool loop = false, part = false;  ///< body of a for, of an if
+    const std::vector<Carry>* carry = nullptr;
+    Symbol variable;
+    int when = 0;  ///< number of the `when` it is, 0: none
+  };
+  using Axes = std::set<Symbol>;
+  struct ReadScope {
+    std::map<Expr, Axes> known;
+    std::set<Symbol> ranged;  ///< indices of reductions with a range of their own
+  };
+
+  // module and declarations (kernel_verify.cpp)
+  bool module();
+  bool globals();
+  bool reducer(const Reducer& r);
+  bool kernel(const Kernel& k, std::size_t position);
+  bool subset(const Kernel& k);
+  bool kernel_subset(const Kernel& k);
+  bool work(const Kernel& k);
+  bool axes(const Kernel& k);
+  bool places(const Kernel& k);
+  bool role(const Role& r);
+  bool results_stored();
+  bool declare(Symbol name, Info info);
+  // expressions (kernel_verify_expr.cpp)
+  bool expression(Expr e, ReadScope& scope, Axes& axes);
+  bool check_expression(Expr e, ReadScope& scope, Axes& axes);
+  bool uniform(Expr e, const std::string& what);
+  bool axes_of(Expr e, Axes& axes);
+  bool bare_name(Expr e);
+  bool reading(Expr e, ReadScope& scope, Axes& axes);
+  bool tile_subscript(Symbol tile, Symbol axis, Expr subscript, ReadScope& scope, Axes& axes);
+  bool tuple_subscript(Expr e, Axes& axes, std::string* extent);
+  bool subscript(Expr e, ReadScope& scope, Axes& axes);
+  bool reduction(Expr e, ReadScope& scope, Axes& axes);
+  [[nodiscard]] std::string extent_of(Symbol axis) const;
+  [[nodiscard]] bool is_axis(Symbol name) const { return extents_.count(name) > 0; }
+  [[nodiscard]] ReducerRef reducer_named(Symbol name) const;
+  void symbols_in(Expr e, std::set<Symbol>& names) const;
+  // statements (kernel_verify_body.cpp)
+  bool block(const Block& body, const BlockKind& kind);
+  bool statement(const Statement& s);
+  bool check(const Value& v);
+  bool check(const Let& l);
+  bool check(const Mma& m);
+  bool check(const Await& a);
+  bool check(const Acquire& a);
+  bool check(const Receive& r);
+  bool check(const Publish& p);
+  bool check(const Release& r);
+  bool check(const For& f);
+  bool check(const When& w);
+  bool check(const If& i);
+  bool check(const Copy&);
+  bool check(const Atomic&);
+  bool check(const Take&);
+  bool check(const Pass&);
+  bool loop_carry(const For& f);
+  bool assigned(const std::vector<Access>& targets, const std::vector<Axes>& values);
+  bool define(const Access& place, const Axes& value);
+  bool redefine(const Access& place, Info& old, const std::vector<Symbol>& axes);
+  bool counts_agree(std::size_t targets, const std::vector<Expr>& values);
+  bool store(const Access& place, const Axes& value);
+  bool result_store(const Access& place);
+  bool operand(const Access& access, Axes& axes);
+  bool axes_of_states(Expr reduce, std::vector<Axes>& values);
+  bool balanced_since(const std::map<Symbol, ChannelState>& before);
+  bool nothing_in_flight(const std::string& where);
+  [[nodiscard]] const Info* find(Symbol name) const;
+
+  bool fail(std::string reason, std::vector<std::string> nodes = {}, std::string hint = {});
+  bool later(const std::string& what, const std::string& node);
+
+  const Module& m_;
+  bool tile_;
+  const std::vector<KnownAtom>* atoms_;
+  std::optional<Refusal> refusal_;
+  // of the kernel
+  const Kernel* k_ = nullptr;
+  std::map<Symbol, Info> names_;
+  std::map<Symbol, Expr> extents_;  ///< of axes and parts
+  std::map<Symbol, const TileAxis*> wholes_;
+  std::map<Symbol, ChannelState> channels_;
+  std::vector<BlockKind> blocks_;
+  std::map<Symbol, const Mma*> in_flight_;
+  int whens_ = 0;
+  bool in_work_ = false;
+  // of the module
+  struct ResultStore {
+    std::size_t kernel;
+    bool kernel_conditional;
+    std::vector<int> whens;
+  };
+  std::map<Symbol, std::vector<ResultStore>> stores_;
+  std::set<Symbol> written_;  ///< workspaces that an earlier kernel, or this one, writes
+  std::size_t kernel_number_ = 0;
+};
+
+}  // namespace fathom::kernel

@@ -1,0 +1,478 @@
+// Verifies statements: definitions before uses on every path, carried values, slots and channels, accumulators in flight, stores of
+// results.
+#include <algorithm>
+
+#include "ir/kernel_verify.hpp"
+
+namespace fathom::kernel {
+namespace {
+
+/// Does the block give the name a value: by a value, an await, or a loop or condition inside that carries it?
+bool updates(const Block& body, Symbol name) {
+  const auto names = [name](const Access& access) { return access.name == name; };
+  return std::any_of(body.begin(), body.end(), [&](const Statement& s) {
+    if (const auto* v = std::get_if<Value>(&s.op)) return std::any_of(v->targets.begin(), v->targets.end(), names);
+    if (const auto* a = std::get_if<Await>(&s.op)) return a->acc && names(*a->acc);
+    if (const auto* f = std::get_if<For>(&s.op)) return updates(f->body, name);
+    if (const auto* w = std::get_if<When>(&s.op)) return updates(w->body, name);
+    if (const auto* i = std::get_if<If>(&s.op)) return updates(i->body, name);
+    return false;
+  });
+}
+
+std::string position(const At& at) { return "@" + std::to_string(at.stage) + "." + std::to_string(at.order); }
+
+}  // namespace
+
+bool Verifier::block(const Block& body, const BlockKind& kind) {
+  const std::map<Symbol, Info> before = names_;
+  const std::map<Symbol, ChannelState> channels = channels_;
+  blocks_.push_back(kind);
+  bool good = std::all_of(body.begin(), body.end(), [&](const Statement& s) { return statement(s); });
+  good = good && balanced_since(channels);
+  blocks_.pop_back();
+  if (!good) return false;
+  // What the block defined is gone; what it changed stays as it was declared outside.
+  for (auto it = names_.begin(); it != names_.end();) {
+    const auto outer = before.find(it->first);
+    if (outer == before.end()) {
+      it = names_.erase(it);
+    } else {
+      const bool fresh = it->second.fresh, filled = it->second.filled;
+      it->second = outer->second;
+      it->second.fresh = fresh && outer->second.fresh;
+      it->second.filled = filled;
+      ++it;
+    }
+  }
+  return true;
+}
+
+/// A block hands over as many slots as it takes, so that every trip finds its channels as the one before did; it may stand between the
+/// receive and the release of another.
+bool Verifier::balanced_since(const std::map<Symbol, ChannelState>& before) {
+  for (const auto& [name, c] : channels_) {
+    const ChannelState& start = before.at(name);
+    const int acquired = c.acquired - start.acquired, published = c.published - start.published;
+    const int received = c.received - start.received, released = c.released - start.released;
+    if (acquired == published && published == received && received == released) continue;
+    const char* missing = published < acquired ? "published" : received < published ? "received" : "released";
+    return fail("channel `" + name.text() + "` has a slot that is not " + missing + " in the block that took it", {name.text()},
+                "acquire, publish, receive and release match in every trip");
+  }
+  return nothing_in_flight("at the end of its block");
+}
+
+bool Verifier::nothing_in_flight(const std::string& where) {
+  if (in_flight_.empty()) return true;
+  return fail("the mma `" + in_flight_.begin()->first.text() + "` is not awaited " + where, {in_flight_.begin()->first.text()});
+}
+
+bool Verifier::statement(const Statement& s) {
+  if (s.at) return later("the stage and order " + position(*s.at), print(s));
+  const bool flow_or_value = std::holds_alternative<Value>(s.op) || std::holds_alternative<Let>(s.op) ||
+                             std::holds_alternative<For>(s.op) || std::holds_alternative<When>(s.op);
+  if (tile_ && !flow_or_value) return fail("this statement belongs to the Kernel level: " + print(s), {print(s)});
+  return std::visit([&](const auto& op) { return check(op); }, s.op);
+}
+
+// ---- values ----
+
+bool Verifier::counts_agree(std::size_t targets, const std::vector<Expr>& values) {
+  if (values.size() == targets && targets > 0) return true;
+  const bool states = values.size() == 1 && values[0].is(Op::reduce) && values[0].node().result == Symbol("states");
+  const ReducerRef r = states ? reducer_named(values[0].name()) : nullptr;
+  if (r && r->state.size() == targets) return true;
+  return fail("a statement has " + std::to_string(targets) + " names on its left, but " + std::to_string(values.size()) + " values",
+              {values.empty() ? "" : fathom::print(values[0])});
+}
+
+bool Verifier::check(const Value& v) {
+  if (!counts_agree(v.targets.size(), v.values)) return false;
+  std::vector<Axes> values(v.values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!axes_of(v.values[i], values[i])) return false;
+  }
+  if (v.otherwise && !uniform(v.otherwise, "the value of `else`")) return false;
+  if (v.layout) {
+    const Info* atom = find(v.layout->atom);
+    if (tile_) return fail("the layout of `" + v.targets[0].name.text() + "` belongs to the Kernel level", {v.targets[0].name.text()});
+    if (atom == nullptr || atom->means != Means::atom)
+      return fail("there is no atom `" + v.layout->atom.text() + "`", {v.layout->atom.text()});
+  }
+  if (values.size() < v.targets.size()) {
+    if (!axes_of_states(v.values[0], values)) return false;
+  }
+  std::set<Symbol> depends;
+  for (const Expr value : v.values) symbols_in(value, depends);
+  if (!assigned(v.targets, values)) return false;
+  for (const Access& target : v.targets) {
+    Info& info = names_.at(target.name);
+    if (info.means == Means::scalar) info.depends.insert(depends.begin(), depends.end());
+  }
+  return true;
+}
+
+/// A state varies with what its own value varies with, and those of the states that its combine reads.
+bool Verifier::axes_of_states(Expr reduce, std::vector<Axes>& values) {
+  const ReducerRef r = reducer_named(reduce.name());
+  const std::vector<Expr> states = fathom::values_of(reduce);
+  values.assign(states.size(), {});
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    ReadScope scope;
+    for (const Bound& bound : bounds_of(reduce)) scope.ranged.insert(bound.index);
+    if (!expression(states[i], scope, values[i])) return false;
+    for (const Bound& bound : bounds_of(reduce)) values[i].erase(bound.index);
+  }
+  for (std::size_t round = 0; round < states.size(); ++round) {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      for (std::size_t j = 0; j < states.size(); ++j) {
+        const Symbol other = r->state[j].name;
+        const Expr combine = r->state[i].combine;
+        if (contains(combine, symbol(other)) || contains(combine, symbol(primed(other))))
+          values[i].insert(values[j].begin(), values[j].end());
+      }
+    }
+  }
+  return true;
+}
+
+bool Verifier::assigned(const std::vector<Access>& targets, const std::vector<Axes>& values) {
+  std::set<Symbol> twice;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!twice.insert(targets[i].name).second)
+      return fail("`" + targets[i].name.text() + "` is assigned twice in one statement", {targets[i].name.text()});
+    const Info* info = find(targets[i].name);
+    const bool memory = info != nullptr && info->means != Means::tile && info->means != Means::scalar;
+    if (!(memory ? store(targets[i], values[i]) : define(targets[i], values[i]))) return false;
+  }
+  return true;
+}
+
+bool Verifier::define(const Access& place, const Axes& value) {
+  const std::string& name = place.name.text();
+  std::vector<Symbol> axes;
+  for (const Expr subscript : place.subscripts) {
+    if (!subscript.is(Op::index) || !is_axis(subscript.name())) {
+      return fail("`" + name + "` is a value: the subscripts on its left side are axes, not " + fathom::print(subscript), {name});
+    }
+    if (std::count(axes.begin(), axes.end(), subscript.name()) > 0) return fail("`" + name + "` has an axis twice", {name});
+    axes.push_back(subscript.name());
+  }
+  for (const Symbol axis : value) {
+    if (std::count(axes.begin(), axes.end(), axis) > 0) continue;
+    return fail("the value of `" + name + "` varies with `" + axis.text() + "`, which is not on its left side", {name});
+  }
+  if (const auto old = names_.find(place.name); old != names_.end()) return redefine(place, old->second, axes);
+  Info info = of(axes.empty() ? Means::scalar : Means::tile);
+  info.axes = axes;
+  info.fresh = true;
+  info.depth = static_cast<int>(blocks_.size());
+  return declare(place.name, info);
+}
+
+/// A new value for a name: with the same axes, and where the name lives outside of a loop or condition, carried by it.
+bool Verifier::redefine(const Access& place, Info& old, const std::vector<Symbol>& axes) {
+  const std::string& name = place.name.text();
+  if (old.axes != axes) return fail("`" + name + "` gets a value with other axes than before", {name});
+  if (!old.writable) return fail("`" + name + "` is written while an mma that uses it is in flight", {name});
+  for (std::size_t b = static_cast<std::size_t>(old.depth); b < blocks_.size(); ++b) {
+    const BlockKind& around = blocks_[b];
+    if (!around.loop && !around.part) continue;
+    const auto same = [&](const Carry& c) { return c.value.name == place.name; };
+    const bool carried = around.carry != nullptr && std::any_of(around.carry->begin(), around.carry->end(), same);
+    if (!carried) return fail("`" + name + "` changes in a " + (around.loop ? "loop" : "condition") + " that does not carry it", {name});
+  }
+  const bool here = old.depth == static_cast<int>(blocks_.size());
+  if (here && old.fresh) return fail("`" + name + "` is defined twice, and the first value is never read", {name});
+  if (here) old.fresh = true;
+  return true;
+}
+
+bool Verifier::check(const Let& l) {
+  if (!uniform(l.value, "`" + l.name.text() + "`")) return false;
+  if (find(l.name) != nullptr) return fail("`" + l.name.text() + "` is declared twice", {l.name.text()});
+  Info info = of(Means::uniform);
+  symbols_in(l.value, info.depends);
+  return declare(l.name, info);
+}
+
+// ---- stores ----
+
+bool Verifier::store(const Access& place, const Axes& value) {
+  const std::string& name = place.name.text();
+  Info& info = names_.at(place.name);
+  const bool memory =
+      info.means == Means::result || info.means == Means::workspace || info.means == Means::buffer || info.means == Means::slot;
+  if (!memory)
+    return fail("`" + name + "` cannot be assigned", {name},
+                info.means == Means::parameter ? "parameters are read only" : "take another name");
+  if (info.means == Means::slot && !info.writable) return fail("slot `" + name + "` is stored to outside of acquire and publish", {name});
+  if (!info.writable) return fail("`" + name + "` is written while an mma that uses it is in flight", {name});
+  if (info.rank != place.subscripts.size()) {
+    return fail("`" + name + "` has " + std::to_string(info.rank) + " axes, but " + std::to_string(place.subscripts.size()) + " subscripts",
+                {name});
+  }
+  Axes axes;
+  ReadScope scope;
+  for (const Expr e : place.subscripts) {
+    if (!subscript(e, scope, axes)) return false;
+  }
+  for (const Symbol axis : value) {
+    if (axes.count(axis) == 0)
+      return fail("the value stored to `" + name + "` varies with `" + axis.text() + "`, but its place does not", {name});
+  }
+  info.filled = true;
+  if (info.means == Means::workspace) written_.insert(place.name);
+  return info.means != Means::result || result_store(place);
+}
+
+/// One store for each element: the place depends on every loop around it and on the work item.
+bool Verifier::result_store(const Access& place) {
+  const std::string& name = place.name.text();
+  std::set<Symbol> depends;
+  for (const Expr e : place.subscripts) symbols_in(e, depends);
+  std::vector<int> whens;
+  for (const BlockKind& around : blocks_) {
+    if (around.when > 0) whens.push_back(around.when);
+    if (around.loop && around.variable != k_->work.variable && depends.count(around.variable) == 0) {
+      return fail("result `" + name + "` is stored in every trip of `" + around.variable.text() + "` at the same place", {name});
+    }
+  }
+  if (!in_work_) return fail("result `" + name + "` is stored outside of the work loop", {name});
+  const bool one_item = constant_integer(simplify_integer(k_->work.hi - k_->work.lo)) == 1;
+  if (!one_item && depends.count(k_->work.variable) == 0) {
+    return fail("result `" + name + "` is stored by every work item at the same place", {name});
+  }
+  stores_[place.name].push_back({kernel_number_, static_cast<bool>(k_->when), whens});
+  return true;
+}
+
+// ---- matrix products ----
+
+bool Verifier::operand(const Access& access, Axes& axes) { return axes_of(read(access.name, access.subscripts), axes); }
+
+bool Verifier::check(const Mma& m) {
+  const Info* atom = find(m.atom);
+  if (atom == nullptr || atom->means != Means::atom) return fail("there is no atom `" + m.atom.text() + "`", {m.atom.text()});
+  for (const BlockKind& around : blocks_) {
+    if (around.part) return fail("an mma cannot stand under a condition on parts of a tile", {m.token.text()});
+  }
+  if (find(m.token) != nullptr) return fail("the token `" + m.token.text() + "` has the name of something else", {m.token.text()});
+  Axes a, b, acc;
+  if (!operand(m.a, a) || !operand(m.b, b)) return false;
+  ReadScope scope;
+  for (const Expr e : m.acc.subscripts) {
+    if (!subscript(e, scope, acc)) return false;
+  }
+  for (const Symbol axis : acc) {
+    if (a.count(axis) + b.count(axis) != 1) {
+      return fail("the axis `" + axis.text() + "` of `" + m.acc.name.text() + "` must belong to exactly one operand of its mma",
+                  {m.token.text()});
+    }
+  }
+  for (const Axes* side : {&a, &b}) {
+    for (const Symbol axis : *side) {
+      const bool contracted = a.count(axis) > 0 && b.count(axis) > 0;
+      if (contracted || acc.count(axis) > 0) continue;
+      return fail("the axis `" + axis.text() + "` of an operand is neither contracted nor an axis of `" + m.acc.name.text() + "`",
+                  {m.token.text()});
+    }
+  }
+  Axes own;
+  if (m.accumulate && !operand(m.acc, own)) return false;
+  if (!assigned({m.acc}, {acc})) return false;
+  names_.at(m.acc.name).fresh = false;
+  names_.at(m.acc.name).readable = false;
+  for (const Symbol used : {m.acc.name, m.a.name, m.b.name}) names_.at(used).writable = false;
+  in_flight_[m.token] = &m;
+  return true;
+}
+
+bool Verifier::check(const Await& a) {
+  const auto at = in_flight_.find(a.token);
+  if (at == in_flight_.end()) return fail("`" + a.token.text() + "` is awaited, but no mma of this name is in flight", {a.token.text()});
+  if (a.source_only) return later("an await of the sources only", a.token.text());
+  const Mma& m = *at->second;
+  if (!a.acc || *a.acc != m.acc)
+    return fail("the await of `" + a.token.text() + "` must give the accumulator of its mma back", {a.token.text()});
+  names_.at(m.acc.name).readable = true;
+  for (const Symbol used : {m.acc.name, m.a.name, m.b.name}) {
+    Info& info = names_.at(used);
+    info.writable = info.means != Means::slot || channels_[info.channel].published < channels_[info.channel].acquired;
+  }
+  in_flight_.erase(at);
+  return true;
+}
+
+// ---- channels ----
+
+bool Verifier::check(const Acquire& a) {
+  const auto at = channels_.find(a.channel.name);
+  if (at == channels_.end() || !a.channel.subscripts.empty())
+    return fail("there is no channel `" + a.channel.name.text() + "`", {a.channel.name.text()});
+  ChannelState& c = at->second;
+  if (c.acquired - c.released >= c.depth) {
+    return fail("channel `" + a.channel.name.text() + "` is acquired before its slot was released: the role would wait for itself",
+                {a.channel.name.text()});
+  }
+  ++c.acquired;
+  c.filling = a.slot;
+  Info info = of(Means::slot);
+  info.rank = find(a.channel.name)->rank;
+  info.readable = false;
+  info.channel = a.channel.name;
+  return declare(a.slot, info);
+}
+
+bool Verifier::check(const Publish& p) {
+  const auto at = channels_.find(p.channel.name);
+  if (at == channels_.end() || !p.channel.subscripts.empty())
+    return fail("there is no channel `" + p.channel.name.text() + "`", {p.channel.name.text()});
+  if (!p.after.empty()) return later("a publish after copies", p.channel.name.text());
+  ChannelState& c = at->second;
+  if (c.published >= c.acquired)
+    return fail("channel `" + p.channel.name.text() + "` publishes a slot that it did not acquire", {p.channel.name.text()});
+  const auto slot = names_.find(c.filling);
+  if (slot == names_.end() || !slot->second.filled)
+    return fail("channel `" + p.channel.name.text() + "` publishes a slot that nothing filled", {p.channel.name.text()});
+  slot->second.writable = false;
+  ++c.published;
+  return true;
+}
+
+bool Verifier::check(const Receive& r) {
+  const auto at = channels_.find(r.channel.name);
+  if (at == channels_.end() || !r.channel.subscripts.empty())
+    return fail("there is no channel `" + r.channel.name.text() + "`", {r.channel.name.text()});
+  ChannelState& c = at->second;
+  if (c.received >= c.published) {
+    return fail("channel `" + r.channel.name.text() + "` receives a slot before it is published: the role would wait for itself",
+                {r.channel.name.text()});
+  }
+  ++c.received;
+  c.reading = r.slot;
+  Info info = of(Means::slot);
+  info.rank = find(r.channel.name)->rank;
+  info.writable = false;
+  info.channel = r.channel.name;
+  return declare(r.slot, info);
+}
+
+bool Verifier::check(const Release& r) {
+  const auto at = channels_.find(r.channel.name);
+  if (at == channels_.end() || !r.channel.subscripts.empty())
+    return fail("there is no channel `" + r.channel.name.text() + "`", {r.channel.name.text()});
+  if (!r.after.empty()) return later("a release after tokens", r.channel.name.text());
+  ChannelState& c = at->second;
+  if (c.released >= c.received)
+    return fail("channel `" + r.channel.name.text() + "` releases a slot that it did not receive", {r.channel.name.text()});
+  for (const auto& [token, m] : in_flight_) {
+    if (m->a.name != c.reading && m->b.name != c.reading) continue;
+    return fail("channel `" + r.channel.name.text() + "` is released before its last reader, the await of `" + token.text() + "`",
+                {r.channel.name.text()});
+  }
+  if (const auto slot = names_.find(c.reading); slot != names_.end()) slot->second.readable = false;
+  ++c.released;
+  return true;
+}
+
+// ---- flow ----
+
+bool Verifier::loop_carry(const For& f) {
+  for (const Carry& c : f.carry) {
+    const std::string& name = c.value.name.text();
+    if (!c.initial) return fail("`" + name + "` is carried, but has no first value", {name});
+    if (c.initial == symbol(Symbol("done"))) return later("a carried token", name);
+    const Info* old = find(c.value.name);
+    if (old != nullptr && old->means != Means::tile && old->means != Means::scalar)
+      return fail("`" + name + "` is carried, but is no value", {name});
+    Axes axes;
+    if (!axes_of(c.initial, axes)) return false;
+    if (const auto outer = names_.find(c.value.name); outer != names_.end()) outer->second.fresh = false;
+    if (!define(c.value, axes)) return false;
+    names_.at(c.value.name).fresh = false;
+    if (!updates(f.body, c.value.name))
+      return fail("`" + name + "` is carried by the loop over `" + f.variable.text() + "`, but never updated", {name});
+  }
+  return true;
+}
+
+bool Verifier::check(const For& f) {
+  const bool is_work = f.ranges.empty();
+  const std::string& name = f.variable.text();
+  if (f.through) return later("a loop through the work items", name);
+  for (const BlockKind& around : blocks_) {
+    if (around.part) return fail("a loop cannot stand under a condition on parts of a tile", {name});
+  }
+  if (is_work) {
+    if (f.variable != k_->work.variable)
+      return fail("the work loop counts with `" + k_->work.variable.text() + "`, not with `" + name + "`", {name});
+    if (blocks_.size() != 1) return fail("the work loop stands in another block", {name});
+  }
+  for (const TaggedRange& r : f.ranges) {
+    if (!uniform(r.lo, "the range of `" + name + "`") || !uniform(r.hi, "the range of `" + name + "`")) return false;
+  }
+  if (is_work && !f.carry.empty()) return later("a value carried from one work item to the next", f.carry[0].value.name.text());
+  if (!nothing_in_flight("in front of a loop") || !loop_carry(f)) return false;
+  if (!is_work) {
+    Info info = of(Means::uniform);
+    info.depends = {f.variable};
+    if (!declare(f.variable, info)) return false;
+  }
+  for (const TaggedRange& r : f.ranges) {
+    if (r.tag.empty() && f.ranges.size() > 1) return fail("each of several ranges needs a tag", {name});
+    if (!r.tag.empty() && !declare(r.tag, of(Means::tag))) return false;
+  }
+  const bool before = in_work_;
+  in_work_ = in_work_ || is_work;
+  BlockKind kind;
+  kind.loop = true;
+  kind.carry = &f.carry;
+  kind.variable = f.variable;
+  const bool good = block(f.body, kind);
+  in_work_ = before;
+  if (good) {
+    names_.erase(f.variable == k_->work.variable ? Symbol() : f.variable);
+    for (const TaggedRange& r : f.ranges) names_.erase(r.tag);
+  }
+  return good;
+}
+
+bool Verifier::check(const When& w) {
+  if (!uniform(w.condition, "the condition of `when`") || !nothing_in_flight("in front of a `when`")) return false;
+  BlockKind kind;
+  kind.when = ++whens_;
+  return block(w.body, kind);
+}
+
+bool Verifier::check(const If& i) {
+  Axes axes;
+  if (!operand(i.condition, axes)) return false;
+  for (const Carry& c : i.carry) {
+    const Info* info = find(c.value.name);
+    if (info == nullptr || (info->means != Means::tile && info->means != Means::scalar)) {
+      return fail("`" + c.value.name.text() + "` may change under `if " + i.condition.name.text() + "`, but has no value before",
+                  {c.value.name.text()});
+    }
+    if (!updates(i.body, c.value.name))
+      return fail("`" + c.value.name.text() + "` is carried by an `if`, but never updated", {c.value.name.text()});
+  }
+  for (const Statement& s : i.body) {
+    const bool allowed = std::holds_alternative<Value>(s.op) || std::holds_alternative<Let>(s.op) || std::holds_alternative<When>(s.op) ||
+                         std::holds_alternative<If>(s.op);
+    if (!allowed)
+      return fail("this statement is wider than the parts on which `if " + i.condition.name.text() + "` acts: " + print(s), {print(s)});
+  }
+  BlockKind kind;
+  kind.part = true;
+  kind.carry = &i.carry;
+  return block(i.body, kind);
+}
+
+bool Verifier::check(const Copy& c) { return later("an asynchronous copy", c.token.text()); }
+bool Verifier::check(const Atomic& a) { return later("an atomic operation", a.result.text()); }
+bool Verifier::check(const Take& t) { return later("a turn", t.turn.text()); }
+bool Verifier::check(const Pass& p) { return later("a turn", p.turn.text()); }
+
+}  // namespace fathom::kernel
