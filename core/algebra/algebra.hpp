@@ -19,7 +19,7 @@ struct Analysis {
 };
 
 struct Options {
-  bool own_references = true;      ///< the compiler may add a reference of its own where only range refuses (DESIGN 5.3)
+  bool own_references = true;  ///< the compiler may add a reference of its own where only range refuses (DESIGN 5.3)
 };
 
 /// `opened` must satisfy math::is_opened. Elementwise statements between reductions are looked through.
@@ -31,20 +31,21 @@ struct Options {
 struct NormalForm {
   math::Program program;
   std::map<std::string, std::vector<std::string>> node_map;
-  std::vector<DerivationLine> lines;       ///< what was rewritten, for the step's record
+  std::vector<DerivationLine> lines;  ///< what was rewritten, for the step's record
 };
 [[nodiscard]] NormalForm normalise(const math::Program& opened, const Analysis&);
 
-/// The repair that lets `consumer` of the normalised program ride in one loop over `index` with its producers; a Refusal where analysis refused.
+/// The repair that lets `consumer` of the normalised program ride in one loop over `index` with its producers; a Refusal where analysis
+/// refused.
 [[nodiscard]] Result<math::Repair> repair_for(const math::Program& normalised, const Analysis&, Symbol consumer);
 
 /// A person's repair (DESIGN 5.8): an expression over `acc`, the producers and their primed names ("acc * exp(m - m')").
 enum class Verdict : std::uint8_t { derived, refuted, undecided };
 struct Judgement {
   Verdict verdict = Verdict::undecided;
-  std::string says;                         ///< one sentence
-  std::vector<DerivationLine> derivation;   ///< derived: from the repair found to the one written
-  std::string counterexample;               ///< refuted: the smallest array and split, both values
+  std::string says;                        ///< one sentence
+  std::vector<DerivationLine> derivation;  ///< derived: from the repair found to the one written
+  std::string counterexample;              ///< refuted: the smallest array and split, both values
 };
 [[nodiscard]] Judgement judge_repair(const math::Program& opened, const Analysis&, Symbol consumer, Expr written);
 

@@ -1,0 +1,68 @@
+// What becomes of one consumer reduction: classic, factored, absorbed, repaired, or refused with its cause (DESIGN 5.4, 5.5, 5.7).
+// Also the parts of its normal form: what is carried, and what stands behind the reduction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algebra/algebra.hpp"
+#include "algebra/normal_form.hpp"
+#include "algebra/separate.hpp"
+
+namespace fathom::algebra {
+
+/// A reduction of the normal form: name = reducer(value), values of lifts of several arguments included.
+struct Part {
+  Symbol name;
+  ReducerRef reducer;
+  Symbol result;
+  std::vector<Expr> values;
+};
+
+struct Derived {
+  Fusion fusion;
+  std::vector<Part> parts;
+  Expr project;  ///< the consumer's value, over symbol(part name) and reads
+};
+
+/// A producer as the consumer reads it.
+struct Producer {
+  Symbol name;
+  Expr read;  ///< at the consumer's indices
+  bool at_identity = true;
+  bool same_set = true;  ///< over the consumer's index set
+};
+
+/// The consumer, ready: names unified, values inlined.
+struct Consumer {
+  const math::Statement* statement = nullptr;
+  std::vector<Expr> values;         ///< inlined
+  std::vector<Producer> producers;  ///< that share its loop and its pass
+  int pass = 1;
+};
+
+[[nodiscard]] std::set<Symbol> indices_over(const math::Reduction&);
+/// What each reduction of a program is to a consumer. `passes`: of the reductions before it.
+[[nodiscard]] Consumer look_at(const ProgramView&, const math::Statement&, const std::map<Symbol, int>& passes);
+
+/// Refused: the fusion has the refusal, pass + 1, and the parts are those of the classic reduction over complete producers.
+[[nodiscard]] Derived derive(const Facts&, const Consumer&);
+
+// ---- for the kinds of consumer; each fills fusion, parts and project, or returns the Refusal ----
+[[nodiscard]] Result<Derived> derive_sum(Normaliser&, const Consumer&, std::optional<int>& rank);  ///< `rank`: as found, on refusal too
+[[nodiscard]] Result<Derived> derive_extremum(Normaliser&, const Consumer&, Op operation);
+[[nodiscard]] Derived derive_classic(const Facts&, const Consumer&);
+
+// ---- shared ----
+/// The name of what is carried: the consumer's own where nothing stands behind it, else NAME.sum (a name that ends so keeps it).
+[[nodiscard]] Symbol carried_name(const math::Statement&, bool is_whole);
+[[nodiscard]] std::vector<std::string> folds_of(const Reducer&);
+/// Reads of producers as plain names, for the texts of a Fusion.
+[[nodiscard]] Expr named(Expr, const Consumer&);
+[[nodiscard]] DerivationLine line(std::string_view rule, Expr before, Expr after);
+/// `sum[j](value)` as an expression, for derivations.
+[[nodiscard]] Expr reduction_expr(const math::Reduction&, Expr value);
+/// The first lines of every derivation: the text's own value, and what the normal form made of it.
+void begin_derivation(Fusion&, const Consumer&, const Normaliser&, Expr normal);
+
+}  // namespace fathom::algebra
