@@ -117,17 +117,12 @@ bool Machine::loop(const loop::Loop& loop, int depth) {
 
 bool Machine::trip(const loop::Loop& loop, std::int64_t number, std::int64_t lo, std::int64_t hi, int depth) {
   if (--work_left_ < 0) return fail({"The interpreter's work limit is used up.", {}, "Use smaller dimensions, or a higher limit."});
-  const auto outer = limits_.find(loop.index);
-  const std::optional<std::pair<std::int64_t, std::int64_t>> saved = outer == limits_.end() ? std::nullopt : std::optional(outer->second);
+  const Limits saved = limits_;
   limits_[loop.index] = {lo, hi};
   trips_.emplace_back(loop.index, number);
   const bool done = node(loop.body, depth + 1);
   trips_.pop_back();
-  if (saved) {
-    limits_[loop.index] = *saved;
-  } else {
-    limits_.erase(loop.index);
-  }
+  limits_ = saved;
   return done;
 }
 

@@ -1,0 +1,80 @@
+// Data families: deterministic, in range, of the parameter's type, and such that scores show the pattern.
+#include <algorithm>
+#include <set>
+
+#include "interp_test.hpp"
+
+namespace fathom::interp {
+namespace {
+
+const char* const attention =
+    "dim H = 2, S = 6, T = 16, D = 4\n"
+    "operator attention(q: f16[H,S,D], k: f16[H,T,D], v: f16[H,T,D]) -> (o: f16[H,S,D]) {\n"
+    "  s[h,i,j] = sum[d](q[h,i,d] * k[h,j,d])\n"
+    "  o[h,i,e] = sum[j](softmax[j](s[h,i,j]) * v[h,j,e])\n}\n";
+
+TEST(Data, is_a_pure_function_of_family_and_seed_and_fits_the_type) {
+  const auto program = parse(attention);
+  for (const std::string& family : data_families(program)) {
+    SCOPED_TRACE(family);
+    const Arrays once = make_inputs(program, default_dims(program), family, 11);
+    const Arrays again = make_inputs(program, default_dims(program), family, 11);
+    for (const auto& [name, array] : once) {
+      EXPECT_EQ(array.data, again.at(name).data);
+      EXPECT_EQ(array.dtype, DType::f16);
+      for (const double x : array.data) EXPECT_EQ(round_to(DType::f16, x), x);
+    }
+  }
+  EXPECT_NE(make_inputs(program, {}, "gaussian", 1).at(Symbol("q")).data, make_inputs(program, {}, "gaussian", 2).at(Symbol("q")).data);
+}
+
+std::vector<double> scores(const Arrays& inputs, std::int64_t row) {
+  std::vector<double> result;
+  for (std::size_t j = 0; j < 16; ++j) {
+    double sum = 0;
+    for (std::size_t d = 0; d < 4; ++d)
+      sum += inputs.at(Symbol("q")).data[static_cast<std::size_t>(row) * 4 + d] * inputs.at(Symbol("k")).data[j * 4 + d];
+    result.push_back(sum);
+  }
+  return result;
+}
+
+TEST(Data, patterns_of_the_keys_arrive_at_the_scores) {
+  const auto program = parse(attention);
+  const auto dims = default_dims(program);
+  const Arrays rising = make_inputs(program, dims, "ascending@k", 1);
+  const Arrays falling = make_inputs(program, dims, "descending@k", 1);
+  const Arrays masked_first = make_inputs(program, dims, "masked-tile@k", 1, {4});
+  for (std::size_t j = 1; j < 16; ++j) {
+    EXPECT_GT(scores(rising, 2)[j], scores(rising, 2)[j - 1]);
+    EXPECT_LT(scores(falling, 2)[j], scores(falling, 2)[j - 1]);
+  }
+  EXPECT_EQ(scores(masked_first, 1)[3], -inf);
+  EXPECT_LT(scores(masked_first, 1)[4], -200);
+  EXPECT_GT(scores(masked_first, 1)[4], -1000);
+  std::set<std::size_t> peaks;
+  const Arrays one_hot = make_inputs(program, dims, "one-hot@k", 1, {4, 8});
+  for (std::int64_t i = 0; i < 6; ++i) {
+    const auto row = scores(one_hot, i);
+    peaks.insert(static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()));
+  }
+  EXPECT_EQ(peaks, (std::set<std::size_t>{0, 4, 8, 15})) << "first, both tile edges, last";
+}
+
+TEST(Data, index_valued_inputs_stay_in_range_and_conditions_hold) {
+  const auto program = parse(
+      "dim B = 3, T = 12, P = 4, N = 5\n"
+      "operator paged(x: f32[N, P], page: i32[B, 3], len: i32[B], tau: f32) -> (o: f32[B]) where tau > 0 {\n"
+      "  o[b] = sum[j in 0:T](where(j < len[b], x[page[b, j // P], j % P], 0)) * tau\n}\n");
+  for (const std::string& family : data_families(program))
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const Arrays inputs = make_inputs(program, default_dims(program), family, seed);
+      for (const double page : inputs.at(Symbol("page")).data) EXPECT_TRUE(page >= 0 && page < 5) << page;
+      for (const double length : inputs.at(Symbol("len")).data) EXPECT_TRUE(length >= 0 && length <= 12) << length;
+      EXPECT_GT(inputs.at(Symbol("tau")).data[0], 0);
+      EXPECT_TRUE(reference(program, inputs, {}, {}));
+    }
+}
+
+}  // namespace
+}  // namespace fathom::interp

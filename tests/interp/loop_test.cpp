@@ -1,0 +1,191 @@
+// Loop programs and repairs: rolling updates and split-k of softmax times v against the reference of the text, and what happens when the
+// repair is wrong.
+#include <set>
+
+#include "interp/elaborate.hpp"
+#include "interp_test.hpp"
+
+namespace fathom::interp {
+namespace {
+
+const char* const text =
+    "dim S = 3, T = 10\n"
+    "operator f(s: f32[S, T], v: f32[T]) -> (o: f32[S]) {\n"
+    "  m[i] = max[j](s[i,j])\n"
+    "  e[i,j] = exp(s[i,j] - m[i])\n"
+    "  l[i] = sum[j](e[i,j])\n"
+    "  a[i] = sum[j](e[i,j] * v[j])\n"
+    "  o[i] = where(m[i] == -inf, 0, a[i] / l[i])\n}\n";
+
+const Symbol gauge_name("m~");
+
+/// Statements that are one reduction become reductions, and those over j that read e ride with a repair whose move is `move`.
+math::Program repaired(const math::Program& program, bool moves = true) {
+  math::Program result = program;
+  const Expr reference = read(Symbol("m"), {index(Symbol("i"))});
+  for (math::Statement& statement : result.statements) {
+    const auto value = elaborate(program, statement.map() != nullptr ? statement.map()->value : number(0), ranges_of(statement.axes));
+    EXPECT_TRUE(value);
+    if (statement.name == Symbol("e")) {
+      statement.value = math::Map{substitute(*value, {{reference, read(gauge_name, {index(Symbol("i"))})}})};
+      continue;
+    }
+    if (!value->is(Op::reduce)) continue;
+    math::Reduction reduction;
+    reduction.reducer = builtin_reducer(value->name());
+    reduction.values = values_of(*value);
+    for (const Bound& bound : bounds_of(*value)) reduction.over.push_back({bound.index, bound.lo, bound.hi});
+    if (!(statement.name == Symbol("m"))) {
+      const Expr carrier = symbol(statement.name);
+      const Expr factor = unary(Op::exp, symbol(gauge_name) - symbol(primed(gauge_name)));
+      reduction.repair = math::Repair{{{gauge_name, reference}},
+                                      {{statement.name, reduction.reducer, reduction.values[0], moves ? carrier * factor : carrier}},
+                                      carrier};
+    }
+    statement.value = std::move(reduction);
+  }
+  return result;
+}
+
+loop::NodeRef node(loop::Node value) { return std::make_shared<const loop::Node>(std::move(value)); }
+loop::NodeRef leaves(std::initializer_list<const char*> names) {
+  loop::Sequence sequence;
+  for (const char* name : names) sequence.items.push_back(node(loop::Leaf{Symbol(name)}));
+  return node(std::move(sequence));
+}
+loop::NodeRef sequence(std::vector<loop::NodeRef> items) { return node(loop::Sequence{std::move(items)}); }
+loop::NodeRef over(const char* name, Expr lo, Expr hi, int tile, loop::Mark mark, loop::NodeRef body) {
+  return node(loop::Loop{Symbol(name), lo, hi, number(tile), mark, {}, std::move(body)});
+}
+
+loop::Program rolling(math::Program program, int tile) {
+  const Expr zero = number(0);
+  auto fold = over("j", zero, dim(Symbol("T")), tile, loop::Mark::fold, leaves({"m", "e", "l", "a"}));
+  return {std::move(program), over("i", zero, dim(Symbol("S")), 2, loop::Mark::parallel, sequence({fold, leaves({"o"})}))};
+}
+
+loop::Program split(math::Program program, int parts, int part_size) {
+  const Expr zero = number(0);
+  const Expr part = index(Symbol("j.split"));
+  const Expr first = part * number(part_size);
+  const Expr last = binary(Op::min, dim(Symbol("T")), first + number(part_size));
+  auto fold = over("j", first, last, 2, loop::Mark::fold, leaves({"m", "e", "l", "a"}));
+  auto splits = over("j.split", zero, number(parts), 1, loop::Mark::parallel, fold);
+  auto merge = node(loop::Combine{Symbol("j.split"), number(parts), {Symbol("m"), Symbol("l"), Symbol("a")}});
+  return {std::move(program), over("i", zero, dim(Symbol("S")), 2, loop::Mark::parallel, sequence({splits, merge, leaves({"o"})}))};
+}
+
+struct Outcome {
+  int failed = 0;
+  int cases = 0;
+  std::string detail;
+};
+
+/// Checks the plan on every family at several lengths.
+Outcome check(const std::function<Ir(const math::Program&)>& plan) {
+  Outcome outcome;
+  for (const std::int64_t length : {0, 1, 3, 4, 9, 10}) {
+    const auto program = parse(text, {{"T", length}});
+    for (const std::string& family : data_families(program)) {
+      const Arrays inputs = make_inputs(program, default_dims(program), family, 7, {4, 8});
+      BoundOptions options;
+      options.structured_data = is_structured(family);
+      options.moves = length;
+      const auto expected = reference_of(program, inputs, {}, options);
+      const Arrays actual = run_of(plan(program), inputs);
+      const CheckCase result = compare(actual.at(Symbol("o")), expected.at(Symbol("o")), DType::f32, -1);
+      ++outcome.cases;
+      if (result.status != CheckStatus::failed) continue;
+      ++outcome.failed;
+      outcome.detail = family + " at T = " + std::to_string(length) + ": " + result.detail;
+    }
+  }
+  return outcome;
+}
+
+TEST(Loop, a_rolling_update_agrees_with_the_text_for_every_tile) {
+  for (const int tile : {1, 3, 4, 64}) {
+    const Outcome outcome = check([&](const math::Program& p) { return make_ir(rolling(repaired(p), tile)); });
+    EXPECT_EQ(outcome.failed, 0) << outcome.detail;
+    EXPECT_GT(outcome.cases, 60);
+  }
+}
+
+TEST(Loop, split_k_agrees_with_the_text_even_with_empty_parts) {
+  for (const int parts : {1, 3, 5}) {
+    const Outcome outcome = check([&](const math::Program& p) { return make_ir(split(repaired(p), parts, parts == 1 ? 64 : 4)); });
+    EXPECT_EQ(outcome.failed, 0) << outcome.detail;
+  }
+}
+
+TEST(Loop, a_repair_that_forgets_to_move_is_caught_by_both_folds_and_at_math_level) {
+  EXPECT_GT(check([](const math::Program& p) { return make_ir(rolling(repaired(p, false), 4)); }).failed, 0);
+  EXPECT_GT(check([](const math::Program& p) { return make_ir(split(repaired(p, false), 3, 4)); }).failed, 0);
+  EXPECT_GT(check([](const math::Program& p) { return make_ir(repaired(p, false)); }).failed, 0);
+}
+
+TEST(Math, a_repaired_reduction_moves_with_its_gauge_even_outside_a_loop) {
+  const Outcome outcome = check([](const math::Program& p) { return make_ir(repaired(p)); });
+  EXPECT_EQ(outcome.failed, 0) << outcome.detail;
+}
+
+TEST(Loop, a_first_tile_that_is_wholly_masked_leaves_no_trace) {
+  const auto program = parse(text, {{"S", 1}, {"T", 8}});
+  std::vector<double> scores(8, -inf);
+  for (std::size_t j = 4; j < 8; ++j) scores[j] = -200;
+  const Arrays inputs{{Symbol("s"), array({1, 8}, scores)}, {Symbol("v"), row({9, 9, 9, 9, 1, 2, 3, 4})}};
+  EXPECT_EQ(run_of(make_ir(rolling(repaired(program), 4)), inputs).at(Symbol("o")).data[0], 2.5);
+  EXPECT_EQ(run_of(make_ir(split(repaired(program), 2, 4)), inputs).at(Symbol("o")).data[0], 2.5);
+}
+
+TEST(Loop, tile_ranges_say_which_trips_are_taken) {
+  const auto program = parse(text);
+  loop::Program skipping = rolling(repaired(program), 4);
+  const auto& outer = std::get<loop::Loop>(*skipping.root);
+  const auto& body = std::get<loop::Sequence>(*outer.body);
+  loop::Loop inner = std::get<loop::Loop>(*body.items[0]);
+  inner.ranges = {{Symbol("open"), number(1), number(2)}, {Symbol("mixed"), number(2), number(3)}};
+  loop::Loop copy = outer;
+  copy.body = sequence({node(inner), body.items[1]});
+  skipping.root = node(copy);
+  const auto masked_text = std::string(text).replace(std::string(text).find("max[j](s[i,j])"), 14, "max[j](where(j >= 4, s[i,j], -inf))");
+  const Arrays inputs = make_inputs(program, default_dims(program), "gaussian", 3);
+  Arrays hidden = inputs;
+  for (std::int64_t i = 0; i < 3; ++i)
+    for (std::int64_t j = 0; j < 4; ++j) hidden[Symbol("s")].data[static_cast<std::size_t>(i * 10 + j)] = -inf;
+  EXPECT_EQ(run_of(make_ir(skipping), inputs).at(Symbol("o")).data,
+            run_of(make_ir(rolling(repaired(program), 4)), hidden).at(Symbol("o")).data);
+}
+
+TEST(Observer, sees_running_states_and_then_every_element_of_the_result) {
+  const auto program = parse(text);
+  const Arrays inputs = make_inputs(program, default_dims(program), "gaussian", 3);
+  RunOptions options;
+  std::map<std::vector<std::int64_t>, double> last;
+  int running = 0;
+  std::set<std::int64_t> trips;
+  options.observer = [&](const Event& event) {
+    if (event.tensor == Symbol("a") && event.partial) ++running, trips.insert(event.trip.empty() ? -1 : event.trip.back().second);
+    if (!(event.tensor == Symbol("o"))) return;
+    EXPECT_FALSE(event.partial);
+    ASSERT_EQ(event.box.size(), 1U);
+    for (std::int64_t i = event.box[0].first; i < event.box[0].second; ++i)
+      last[{i}] = (*event.values)[static_cast<std::size_t>(i - event.box[0].first)];
+  };
+  const Arrays actual = run_of(make_ir(rolling(repaired(program), 4)), inputs, options);
+  ASSERT_EQ(last.size(), 3U);
+  for (std::int64_t i = 0; i < 3; ++i) EXPECT_EQ(last[{i}], actual.at(Symbol("o")).data[static_cast<std::size_t>(i)]);
+  EXPECT_GE(running, 6);
+  EXPECT_TRUE(trips.contains(2));
+}
+
+TEST(Run, an_element_that_no_statement_wrote_is_poison) {
+  const auto program = parse("dim T = 4\noperator f(x: f32[T]) -> (y: f32[T]) { y[j] = x[j] }\n");
+  const loop::Program half{program, over("j", number(0), number(2), 1, loop::Mark::parallel, leaves({"y"}))};
+  const auto y = run_of(make_ir(half), {{Symbol("x"), row({1, 2, 3, 4})}}).at(Symbol("y"));
+  EXPECT_EQ(y.data[1], 2);
+  EXPECT_TRUE(std::isnan(y.data[2]));
+}
+
+}  // namespace
+}  // namespace fathom::interp

@@ -1,0 +1,129 @@
+// The NumPy evaluator (tests/oracle/evaluate.py), which reads programs as JSON and has its own index semantics, agrees with the reference
+// on every sample and on every witness of the derivations.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "interp_test.hpp"
+#include "ir/json.hpp"
+
+namespace fathom::interp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+Json number_json(double x) {
+  if (std::isnan(x)) return "nan";
+  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+  return x;
+}
+Json list(const std::vector<double>& values) {
+  Json result = Json::array();
+  for (const double x : values) result.push_back(number_json(x));
+  return result;
+}
+
+double number_of(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>() ? 1 : 0;
+  return json.is_number() ? json.get<double>() : std::strtod(json.get<std::string>().c_str(), nullptr);
+}
+void flatten(const Json& json, std::vector<double>& out) {
+  if (!json.is_array()) return out.push_back(number_of(json));
+  for (const Json& item : json) flatten(item, out);
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// One case with the reference's answer; null (and a failure) where there is none.
+Json case_of(const std::string& id, const math::Program& program, const DimValues& dims, const Arrays& inputs) {
+  const auto results = reference(program, inputs, dims, {});
+  if (!results) {
+    ADD_FAILURE() << id << ": " << results.error().reason;
+    return {};
+  }
+  Json json{{"id", id}, {"program", Json::parse(to_json(program))}};
+  for (const auto& [name, value] : dims) json["dims"][name.text()] = value;
+  json["inputs"] = Json::object();
+  for (const auto& [name, array] : inputs)
+    json["inputs"][name.text()] = {{"dtype", std::string(fathom::name(array.dtype))}, {"shape", array.shape}, {"data", list(array.data)}};
+  for (const auto& [name, bounded] : *results)
+    json["expected"][name.text()] = {
+        {"shape", bounded.shape}, {"data", list(bounded.value)}, {"bound", list(bounded.bound)}, {"undetermined", bounded.undetermined}};
+  return json;
+}
+
+void check_with_numpy(const Json& cases, const std::string& name) {
+  if (std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") != 0)
+    GTEST_SKIP() << "python3-numpy is not installed: the independent evaluator cannot run";
+  const fs::path file = fs::temp_directory_path() / ("fathom-oracle-" + name + ".json");
+  const fs::path report = fs::temp_directory_path() / ("fathom-oracle-" + name + ".txt");
+  std::ofstream(file) << cases;
+  const std::string command =
+      "/usr/bin/python3 '" FATHOM_SOURCE_DIR "/tests/oracle/evaluate.py' '" + file.string() + "' > '" + report.string() + "' 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0) << text_of(report);
+  fs::remove(file);
+  fs::remove(report);
+}
+
+TEST(Oracle, numpy_agrees_on_every_witness_of_the_derivations) {
+  Json cases = Json::array();
+  for (const Json& entry : Json::parse(text_of(FATHOM_SOURCE_DIR "/tests/cases/derivations.json"))["entries"]) {
+    const auto file = lang::parse_file(entry["text"].get<std::string>());
+    ASSERT_TRUE(file);
+    const math::Program& program = file->operators.front();
+    for (const Json& witness : entry["witness"]) {
+      DimValues dims = default_dims(program);
+      for (const auto& [name, value] : witness["dims"].items()) dims[Symbol(name)] = value.get<std::int64_t>();
+      Arrays inputs;
+      for (const math::Parameter& param : program.params) {
+        Array& array = inputs[param.name];
+        array.dtype = param.dtype;
+        for (const Expr extent : param.extents) array.shape.push_back(evaluate_integer(extent, dims).value_or(-1));
+        flatten(witness["inputs"][param.name.text()], array.data);
+      }
+      cases.push_back(case_of(entry["id"].get<std::string>() + "/" + witness["family"].get<std::string>(), program, dims, inputs));
+    }
+  }
+  EXPECT_GT(cases.size(), 400U);
+  check_with_numpy(cases, "witnesses");
+}
+
+TEST(Oracle, numpy_agrees_on_every_sample) {
+  Json cases = Json::array();
+  for (const auto& entry : fs::directory_iterator(FATHOM_SOURCE_DIR "/samples")) {
+    if (entry.path().extension() != ".fathom") continue;
+    const std::string text = text_of(entry.path());
+    const auto original = lang::parse_file(text);
+    ASSERT_TRUE(original) << render(original.error(), entry.path().string(), text);
+    // every dimension small, alternating, so that no two extents agree by accident more often than they must
+    std::map<std::string, std::int64_t> small;
+    std::int64_t next = 3;
+    for (const math::Dimension& dimension : original->operators.front().dims) {
+      const bool heads = dimension.name.text().rfind('H', 0) == 0;
+      small[dimension.name.text()] = std::min<std::int64_t>(dimension.value, heads ? 2 : next);
+      next = next == 3 ? 5 : next == 5 ? 8 : 3;
+    }
+    const auto file = lang::parse_file(text, small);
+    ASSERT_TRUE(file) << render(file.error(), entry.path().string(), text);
+    for (const math::Program& program : file->operators)
+      for (const std::string& family : data_families(program)) {
+        const DimValues dims = default_dims(program);
+        cases.push_back(case_of(entry.path().stem().string() + ":" + program.name.text() + "/" + family, program, dims,
+                                make_inputs(program, dims, family, 5, {2, 4})));
+      }
+  }
+  EXPECT_GT(cases.size(), 20U);
+  check_with_numpy(cases, "samples");
+}
+
+}  // namespace
+}  // namespace fathom::interp
