@@ -1,0 +1,290 @@
+// Reductions. Each reduce inside a statement becomes a nest of its own that leaves a temporary. Lanes run along a kept axis (every lane
+// its own state) or along a reduced one (partial states, merged across lanes at the end; only for commutative reducers). States and
+// reducers that are not commutative merge in index order. The tree depends on the text alone, so results are the same on every run.
+#include <bit>
+
+#include "codegen/cpu/emitter.hpp"
+
+namespace fathom::cpu {
+namespace {
+constexpr std::int64_t largest_unroll = 4;   ///< chains of a one-component reduction along its own lanes
+}
+
+std::vector<NestAxis> KernelEmitter::reduced_axes(Expr reduce) {
+  std::vector<NestAxis> result;
+  for (const Bound& bound : bounds_of(reduce)) {
+    const auto known = extents_.find(bound.index);
+    NestAxis axis{bound.index, ops_.i64(0), nullptr, std::nullopt};
+    if (bound.lo) {
+      axis.lo = scalar_integer(bound.lo);
+      axis.hi = scalar_integer(bound.hi);
+      const auto lo = constant_of(axis.lo), hi = constant_of(axis.hi);
+      if (lo == 0 && hi) axis.extent = std::max<std::int64_t>(*hi, 0);
+    } else if (known != extents_.end()) {
+      axis.extent = known->second;
+      axis.hi = ops_.i64(known->second);
+    } else {
+      fail("The extent of the reduced axis '" + bound.index.text() + "' is not known.");
+      axis.hi = ops_.i64(0);
+    }
+    result.push_back(axis);
+  }
+  return result;
+}
+
+Expr KernelEmitter::hoist_reductions(Expr e, const std::vector<Symbol>& axes, Expr otherwise) {
+  if (e.is(Op::reduce)) {
+    Reduction r;
+    r.reducer = reducer_of(m_, e.name());
+    if (r.reducer == nullptr) {
+      fail("There is no reducer named '" + e.name().text() + "'.");
+      return number(0);
+    }
+    r.states = e.node().result == "states"_sym;
+    if (!r.states) r.result = e.node().result;
+    r.otherwise = otherwise;
+    r.reduced = reduced_axes(e);
+    std::vector<Symbol> inner = axes;
+    for (const NestAxis& axis : r.reduced) inner.push_back(axis.name);
+    for (Expr value : values_of(e)) r.values.push_back(hoist_reductions(value, inner, otherwise));
+    const std::set<Symbol> free = free_indices(e);
+    std::vector<Symbol> kept;
+    for (Symbol axis : axes)
+      if (free.contains(axis)) kept.push_back(axis);
+    r.kept = nest_axes(kept);
+    kernel::Access temporary{Symbol("%" + std::to_string(temporaries_++)), {}};
+    for (Symbol axis : kept) temporary.subscripts.push_back(index(axis));
+    kinds_[temporary.name] = settled(kind_of(e, kinds_, m_));
+    reads_[temporary.name] = 2;
+    r.targets = {temporary};
+    emit_reduction(std::move(r));
+    return read(temporary.name, temporary.subscripts);
+  }
+  std::vector<Expr> args;
+  bool changed = false;
+  for (Expr arg : e.args()) {
+    args.push_back(hoist_reductions(arg, axes, otherwise));
+    changed = changed || args.back() != arg;
+  }
+  return changed ? with_args(e, std::move(args)) : e;
+}
+
+// ---- states ----
+
+std::vector<Kind> KernelEmitter::state_kinds(const Reduction& r) const {
+  std::vector<Expr> values = r.values;
+  std::vector<Kind> result;
+  Kinds scope = kinds_;
+  for (std::size_t i = 0; i < r.reducer->parameters.size() && i < values.size(); ++i)
+    scope[r.reducer->parameters[i]] = kind_of(values[i], kinds_, m_);
+  for (std::size_t i = 0; i < r.reducer->state.size(); ++i) {
+    const Component& part = r.reducer->state[i];
+    Kind kind = r.states && i < values.size() ? kind_of(values[i], kinds_, m_) : kind_of(part.lift, scope, m_);
+    kind = join(kind, kind_of(part.identity, scope, m_));
+    if (part.dtype != DType::real) kind = kind_of(part.dtype);
+    result.push_back(settled(kind));
+  }
+  const auto operation = r.reducer->state.size() == 1 ? monoid_operation(*r.reducer) : std::nullopt;
+  for (std::size_t i = 0; i < result.size(); ++i) {  // counting truth values, and components that combine widens
+    if (result[i] == Kind::boolean && operation == Op::add) result[i] = Kind::integer;
+    Kinds state = scope;
+    for (std::size_t j = 0; j < result.size(); ++j)
+      state[r.reducer->state[j].name] = state[primed(r.reducer->state[j].name)] = result[j];
+    if (r.reducer->state[i].dtype == DType::real) result[i] = settled(join(result[i], kind_of(r.reducer->state[i].combine, state, m_)));
+  }
+  return result;
+}
+
+std::vector<Val> KernelEmitter::identity(const Reduction& r, int lanes) {
+  std::vector<Val> result;
+  const std::vector<Kind> kinds = state_kinds(r);
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    result.push_back(ops_.splat(ops_.convert(scalar(r.reducer->state[i].identity), kinds[i]), lanes));
+  return result;
+}
+
+std::vector<Val> KernelEmitter::lift(const Reduction& r, Frame& frame) {
+  std::vector<Val> values;
+  for (Expr value : r.values) values.push_back(eval_or(value, r.otherwise, frame));
+  if (r.states) return values;
+  Frame scope;
+  scope.lanes = frame.lanes;
+  for (std::size_t i = 0; i < r.reducer->parameters.size() && i < values.size(); ++i) scope.symbols[r.reducer->parameters[i]] = values[i];
+  std::vector<Val> result;
+  for (const Component& part : r.reducer->state) result.push_back(eval(part.lift, scope));
+  return result;
+}
+
+std::vector<Val> KernelEmitter::combine(const Reduction& r, const std::vector<Val>& left, const std::vector<Val>& right) {
+  const std::vector<Kind> kinds = state_kinds(r);
+  if (r.reducer->state.size() == 1)
+    if (const auto operation = monoid_operation(*r.reducer))
+      return {ops_.binary(*operation, left[0], ops_.convert(right[0], kinds[0]))};
+  Frame scope;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    scope.lanes = std::max({scope.lanes, left[i].lanes, right[i].lanes});
+    scope.symbols[r.reducer->state[i].name] = left[i];
+    scope.symbols[primed(r.reducer->state[i].name)] = ops_.convert(right[i], kinds[i]);
+  }
+  std::vector<Val> result;
+  for (std::size_t i = 0; i < left.size(); ++i)
+    result.push_back(ops_.splat(ops_.convert(eval(r.reducer->state[i].combine, scope), kinds[i]), left[i].lanes));
+  return result;
+}
+
+// Lane l meets lane l + half: log2(lanes) combines.
+std::vector<Val> KernelEmitter::across_lanes(const Reduction& r, std::vector<Val> state, int lanes) {
+  for (int half = lanes / 2; half >= 1; half /= 2) {
+    std::vector<int> low, high;
+    for (int i = 0; i < half; ++i) {
+      low.push_back(i);
+      high.push_back(i + half);
+    }
+    std::vector<Val> left, right;
+    for (const Val& part : state) {
+      const auto pick = [&](const std::vector<int>& which) {
+        llvm::Value* v = half == 1 ? b_.CreateExtractElement(part.v, static_cast<std::uint64_t>(which[0])) : b_.CreateShuffleVector(part.v, which);
+        return Val{v, part.kind, half};
+      };
+      left.push_back(pick(low));
+      right.push_back(pick(high));
+    }
+    state = combine(r, left, right);
+  }
+  return state;
+}
+
+void KernelEmitter::finish_reduction(const Reduction& r, const std::vector<Val>& state, Frame& frame) {
+  Frame scope = frame;
+  scope.memo.clear();
+  for (std::size_t i = 0; i < state.size(); ++i) scope.symbols[r.reducer->state[i].name] = state[i];
+  const Val active = active_mask(frame);
+  for (std::size_t i = 0; i < r.targets.size(); ++i) {
+    Val value;
+    if (r.states)
+      value = i < state.size() ? state[i] : fail("More targets than the reducer '" + r.reducer->name.text() + "' has carriers.");
+    else if (!r.result.empty()) {
+      for (const ReducerResult& result : r.reducer->results)
+        if (result.name == r.result) value = eval(result.value, scope);
+      if (!value) fail("The reducer '" + r.reducer->name.text() + "' has no result '" + r.result.text() + "'.");
+    } else {
+      value = i < r.reducer->results.size() ? eval(r.reducer->results[i].value, scope)
+                                            : fail("More targets than the reducer '" + r.reducer->name.text() + "' has results.");
+    }
+    const Place* place = find_place(r.targets[i]);
+    if (place == nullptr || !error_.empty()) return;
+    frame.active = conditional_.contains(r.targets[i].name) ? active : Val{};
+    store(*place, subscripts_of(*place, r.targets[i].subscripts), frame, value);
+    frame.active = {};
+  }
+}
+
+// ---- nests ----
+
+void KernelEmitter::emit_reduction(Reduction r) {
+  flush();
+  if (!error_.empty()) return;
+  if (r.values.size() != (r.states ? r.reducer->state.size() : r.reducer->parameters.size())) {
+    fail("'" + r.reducer->name.text() + "' takes " + std::to_string(r.states ? r.reducer->state.size() : r.reducer->parameters.size()) +
+         " values, not " + std::to_string(r.values.size()) + ".");
+    return;
+  }
+  define_targets(r.targets);
+  if (!error_.empty()) return;
+  const std::vector<kernel::Access> loads = accesses_in(r.values);
+  std::vector<NestAxis> axes = r.kept;
+  axes.insert(axes.end(), r.reduced.begin(), r.reduced.end());
+  std::set<Symbol> allowed;
+  for (const NestAxis& axis : r.kept) allowed.insert(axis.name);
+  if (!r.states && r.reducer->commutative)
+    for (const NestAxis& axis : r.reduced) allowed.insert(axis.name);
+  const Symbol vector_axis = choose_vector_axis(loads, {}, axes, allowed);
+  std::vector<kernel::Access> all = loads;
+  all.insert(all.end(), r.targets.begin(), r.targets.end());
+  llvm::Value* inside = guard(all, axes);
+  if (inside == nullptr)
+    reduce_elements(r, vector_axis, false);
+  else
+    branch(inside, [&] { reduce_elements(r, vector_axis, false); }, [&] { reduce_elements(r, vector_axis, true); });
+}
+
+void KernelEmitter::reduce_elements(const Reduction& r, Symbol vector_axis, bool checked) {
+  std::vector<NestAxis> axes = r.kept;
+  axes.insert(axes.end(), r.reduced.begin(), r.reduced.end());
+  const auto along = std::find_if(r.reduced.begin(), r.reduced.end(), [&](const NestAxis& axis) { return axis.name == vector_axis; });
+  const bool reduced_lanes = !vector_axis.empty() && along != r.reduced.end();
+  const std::vector<Kind> kinds = state_kinds(r);
+  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  const auto cell = [&](Kind kind, int lanes) {
+    llvm::IRBuilder<> top(&entry, entry.begin());
+    return top.CreateAlloca(ops_.type(kind, lanes));
+  };
+  Frame frame;
+  frame.axes = axes;
+  frame.checked = checked;
+  loop_axes(r.kept, reduced_lanes ? Symbol() : vector_axis, frame, [&](Frame& at) {
+    const int lanes = reduced_lanes ? lanes_for(*along->extent) : at.lanes;
+    const std::int64_t blocks = reduced_lanes ? *along->extent / lanes : 1;
+    const std::int64_t chains = r.reducer->state.size() == 1 && reduced_lanes && blocks % largest_unroll == 0 ? largest_unroll : 1;
+    std::vector<std::vector<llvm::Value*>> cells(static_cast<std::size_t>(chains));
+    const std::vector<Val> unit = identity(r, lanes);
+    for (auto& chain : cells)
+      for (std::size_t i = 0; i < kinds.size(); ++i) {
+        chain.push_back(cell(kinds[i], lanes));
+        b_.CreateStore(unit[i].v, chain.back());
+      }
+    const auto state_in = [&](const std::vector<llvm::Value*>& chain) {
+      std::vector<Val> state;
+      for (std::size_t i = 0; i < kinds.size(); ++i) state.push_back({b_.CreateLoad(ops_.type(kinds[i], lanes), chain[i]), kinds[i], lanes});
+      return state;
+    };
+    const auto accumulate = [&](Frame& element, const std::vector<llvm::Value*>& chain) {
+      std::vector<Val> right = lift(r, element);
+      for (Val& value : right) value = ops_.splat(value, lanes);
+      const std::vector<Val> left = state_in(chain), sum = combine(r, left, right);
+      for (std::size_t i = 0; i < kinds.size(); ++i)
+        b_.CreateStore(reduced_lanes && element.tail ? ops_.select(element.tail, sum[i], left[i]).v : sum[i].v, chain[i]);
+    };
+    if (chains == 1) {
+      loop_axes(r.reduced, reduced_lanes ? vector_axis : Symbol(), at, [&](Frame& element) {
+        element.memo.clear();
+        accumulate(element, cells[0]);
+      });
+    } else {
+      std::vector<NestAxis> outer;
+      for (const NestAxis& axis : r.reduced)
+        if (axis.name != vector_axis) outer.push_back(axis);
+      loop_axes(outer, Symbol(), at, [&](Frame& inner) {
+        loop(ops_.i64(0), ops_.i64(blocks * lanes), lanes * chains, [&](llvm::Value* first) {
+          for (std::size_t c = 0; c < cells.size(); ++c) {
+            Frame element = inner;
+            element.memo.clear();
+            element.vector_axis = vector_axis;
+            element.lanes = lanes;
+            element.first = b_.CreateAdd(first, ops_.i64(static_cast<std::int64_t>(c) * lanes));
+            element.index[vector_axis] = ops_.iota(element.first, lanes);
+            accumulate(element, cells[c]);
+          }
+        });
+        if (const std::int64_t rest = *along->extent - blocks * lanes; rest > 0) {
+          Frame element = inner;
+          element.memo.clear();
+          element.vector_axis = vector_axis;
+          element.lanes = lanes;
+          element.first = ops_.i64(blocks * lanes);
+          element.tail = ops_.first_lanes(rest, lanes);
+          element.index[vector_axis] = ops_.iota(element.first, lanes);
+          accumulate(element, cells[0]);
+        }
+      });
+    }
+    std::vector<Val> state = state_in(cells[0]);
+    for (std::size_t c = 1; c < cells.size(); ++c) state = combine(r, state, state_in(cells[c]));
+    if (reduced_lanes) state = across_lanes(r, state, lanes);
+    Frame result = at;
+    result.memo.clear();
+    finish_reduction(r, state, result);
+  });
+}
+
+}  // namespace fathom::cpu
