@@ -163,6 +163,23 @@ std::strong_ordering order_of_heads(const ExprNode& a, const ExprNode& b) {
 }  // namespace
 
 std::string_view spelling(Op op) { return op_rows[static_cast<std::size_t>(op)].spelling; }
+int arity(Op op) {
+  switch (op) {
+    case Op::random:
+      return -1;
+    case Op::where:
+      return 3;
+    case Op::min:
+    case Op::max:
+      return 2;
+    case Op::cast:
+      return 1;
+    default:
+      break;
+  }
+  const OpKind its_kind = kind(op);
+  return its_kind == OpKind::infix ? 2 : its_kind == OpKind::prefix || its_kind == OpKind::function ? 1 : -1;
+}
 OpKind kind(Op op) { return op_rows[static_cast<std::size_t>(op)].kind; }
 
 // Equal expressions are one node, so the order is decided by the first operands that differ: a walk down, no recursion.

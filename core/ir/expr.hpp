@@ -77,6 +77,8 @@ enum class Op : std::uint8_t {
 enum class OpKind : std::uint8_t { leaf, prefix, infix, function, special };
 [[nodiscard]] std::string_view spelling(Op);
 [[nodiscard]] OpKind kind(Op);
+/// How many operands a prefix, infix or function operation and a cast take; -1: any number (random), or not one of these.
+[[nodiscard]] int arity(Op);
 inline constexpr int op_count = 0
 #define FATHOM_OP_COUNT(id, spelling, kind) +1
     FATHOM_OPS(FATHOM_OP_COUNT);

@@ -11,24 +11,6 @@ namespace {
 
 using Names = std::set<Symbol>;
 
-std::size_t arity(Op op) {
-  switch (op) {
-    case Op::extent:
-    case Op::cast:
-    case Op::floor:
-    case Op::abs:
-      return 1;
-    case Op::where:
-      return 3;
-    case Op::min:
-    case Op::max:
-      return 2;
-    default:
-      break;
-  }
-  return kind(op) == OpKind::infix ? 2 : 1;
-}
-
 class Verifier {
  public:
   explicit Verifier(const Program& program) : program_(program), dims_(default_dims(program)) {}
@@ -203,8 +185,9 @@ class Verifier {
       default:
         break;
     }
-    const std::size_t wanted = arity(expr.op());
-    if (expr.args().size() != wanted) fail("{} takes {} operands, not {}.", std::string(spelling(expr.op())), wanted, expr.args().size());
+    const int wanted = arity(expr.op());
+    if (wanted >= 0 && expr.args().size() != static_cast<std::size_t>(wanted))
+      fail("{} takes {} operands, not {}.", std::string(spelling(expr.op())), wanted, expr.args().size());
   }
 
   /// The indices of a call are in scope of its operands; their ranges follow from the function once it is opened.
