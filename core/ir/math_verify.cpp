@@ -133,9 +133,9 @@ class Verifier {
         continue;
       }
       check_node(expr, bound, symbols, under);
-      for (const Expr arg : expr.args()) {
-        if (!arg) return fail("An operand of {} is missing.", std::string(spelling(expr.op())));
-        stack.emplace_back(arg, under || expr.is(Op::where));
+      for (std::size_t i = expr.args().size(); i-- > 0;) {  // the first operand is judged first
+        if (!expr.arg(i)) return fail("An operand of {} is missing.", std::string(spelling(expr.op())));
+        stack.emplace_back(expr.arg(i), under || expr.is(Op::where));
       }
     }
   }
