@@ -48,6 +48,9 @@ struct Consumer {
 /// Refused: the fusion has the refusal, pass + 1, and the parts are those of the classic reduction over complete producers.
 [[nodiscard]] Derived derive(const Facts&, const Consumer&);
 
+/// All reductions of the program, in its order.
+[[nodiscard]] std::vector<Derived> derive_all(const Facts&);
+
 // ---- for the kinds of consumer; each fills fusion, parts and project, or returns the Refusal ----
 [[nodiscard]] Result<Derived> derive_sum(Normaliser&, const Consumer&, std::optional<int>& rank);  ///< `rank`: as found, on refusal too
 [[nodiscard]] Result<Derived> derive_extremum(Normaliser&, const Consumer&, Op operation);

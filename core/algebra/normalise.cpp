@@ -1,0 +1,287 @@
+// The program in the form in which it was fused. Two rounds of derivation: the first moves what is free of an index behind its
+// reduction; the second finds the terms of what is left, which are then final. Elementwise statements are looked through and come back
+// where two terms share a value: under the name that the text gave it, else NAME.term. Statements that no result needs are gone.
+#include <algorithm>
+
+#include "algebra/derive.hpp"
+
+namespace fathom::algebra {
+
+using math::Axis;
+using math::Map;
+using math::Program;
+using math::Reduction;
+using math::Statement;
+
+namespace {
+
+/// The opened program with each reduction as its parts and an elementwise statement for what stands behind them.
+Program moved_behind(const ProgramView& view, const std::vector<Derived>& all, std::map<Symbol, Symbol>& came_from) {
+  Program moved = view.program();
+  moved.statements.clear();
+  Substitution renamed;  // reads of a consumer whose part keeps its name
+  const auto renaming = [&](Expr e) {
+    return transform(e, [&](Expr part) {
+      if (!part.is(Op::read)) return part;
+      const auto found = renamed.find(symbol(part.name()));
+      return found == renamed.end() ? part : read(found->second.name(), {part.args().begin(), part.args().end()});
+    });
+  };
+  std::size_t next = 0;
+  for (const Statement& statement : view.program().statements) {
+    if (const Map* map = statement.map()) {
+      Statement copy = statement;
+      copy.value = Map{renaming(map->value)};
+      moved.statements.push_back(std::move(copy));
+      continue;
+    }
+    const Derived& derived = all[next++];
+    std::vector<Expr> subscripts;
+    for (const Axis& axis : statement.axes) subscripts.push_back(index(axis.index));
+    Substitution parts;
+    for (const Part& part : derived.parts) {
+      Statement own = statement;
+      own.name = part.name;
+      Reduction reduction = *statement.reduction();
+      reduction.reducer = part.reducer;
+      reduction.result = part.result;
+      reduction.values.clear();
+      for (Expr value : part.values) reduction.values.push_back(renaming(value));
+      if (part.name != statement.name || derived.project != symbol(part.name)) own.dtype = DType::real;
+      own.value = std::move(reduction);
+      moved.statements.push_back(std::move(own));
+      came_from.emplace(part.name, statement.name);
+      parts[symbol(part.name)] = read(part.name, subscripts);
+    }
+    if (derived.parts.size() == 1 && derived.project == symbol(statement.name)) continue;
+    Statement behind = statement;
+    const bool taken =
+        std::any_of(derived.parts.begin(), derived.parts.end(), [&](const Part& part) { return part.name == statement.name; });
+    if (taken) behind.name = Symbol(statement.name.text() + ".value");
+    behind.value = Map{substitute(renaming(derived.project), parts)};
+    if (taken) renamed[symbol(statement.name)] = symbol(behind.name);
+    moved.statements.push_back(std::move(behind));
+  }
+  return moved;
+}
+
+class Emitter {
+ public:
+  Emitter(const ProgramView& view, const std::vector<Derived>& all, const std::map<Symbol, Symbol>& came_from)
+      : view_(view), facts_(view), came_from_(came_from) {
+    normal_.program = view.program();
+    normal_.program.statements.clear();
+    std::size_t next = 0;
+    for (const Statement& statement : view.program().statements)
+      if (statement.reduction() != nullptr) derived_[statement.name] = &all[next++];
+  }
+
+  NormalForm run() {
+    collect();
+    count_uses();
+    for (const Statement* statement : order_) emit(*statement);
+    return std::move(normal_);
+  }
+
+ private:
+  /// Final values of every statement that a result needs, in program order.
+  void collect() {
+    std::set<Symbol> needed;
+    for (const math::Parameter& result : view_.program().results) needed.insert(result.name);
+    const auto& statements = view_.program().statements;
+    for (auto it = statements.rbegin(); it != statements.rend(); ++it) {
+      if (needed.count(it->name) == 0) continue;
+      order_.insert(order_.begin(), &*it);
+      for (Expr value : values_of_statement(*it))
+        for (Symbol name : tensors_read(value)) needed.insert(name);
+      if (const Reduction* reduction = it->reduction())
+        for (const Axis& axis : reduction->over)
+          for (Expr bound : {axis.lo, axis.hi})
+            for (Symbol name : tensors_read(bound)) needed.insert(name);
+    }
+  }
+
+  const std::vector<Expr>& values_of_statement(const Statement& statement) {
+    const auto found = values_.find(statement.name);
+    if (found != values_.end()) return found->second;
+    std::vector<Expr> values;
+    if (const Map* map = statement.map()) {
+      Normaliser n(facts_, Roles({}, {}));
+      values = {n.canonical(view_.inlined(map->value))};
+    } else {
+      values = derived_.at(statement.name)->parts[0].values;
+    }
+    return values_.emplace(statement.name, std::move(values)).first->second;
+  }
+
+  [[nodiscard]] static bool may_be_shared(Expr e) {
+    switch (kind(e.op())) {
+      case OpKind::infix:
+      case OpKind::function:
+        break;
+      default:
+        return false;
+    }
+    switch (e.op()) {
+      case Op::eq:
+      case Op::ne:
+      case Op::lt:
+      case Op::le:
+      case Op::gt:
+      case Op::ge:
+      case Op::logical_and:
+      case Op::logical_or:
+        return false;
+      default:
+        return !free_indices(e).empty() && !tensors_read(e).empty();
+    }
+  }
+
+  void count_uses() {
+    std::set<Expr> seen;
+    for (const Statement* statement : order_)
+      for (Expr root : values_of_statement(*statement)) {
+        ++uses_[root];
+        visit(root, [&](Expr e) {
+          if (!seen.insert(e).second) return;
+          if (e.is(Op::read)) return;
+          for (Expr arg : e.args())
+            if (arg) ++uses_[arg];
+        });
+      }
+  }
+
+  [[nodiscard]] bool is_shared(Expr e) const {
+    const auto found = uses_.find(e);
+    return found != uses_.end() && found->second > 1 && may_be_shared(e);
+  }
+
+  void emit(const Statement& statement) {
+    std::vector<Axis> scope = statement.axes;
+    if (const Reduction* reduction = statement.reduction()) scope.insert(scope.end(), reduction->over.begin(), reduction->over.end());
+    Statement result = statement;
+    std::vector<Expr> values;
+    for (Expr value : values_of_statement(statement)) {
+      const bool is_root_map = statement.map() != nullptr;
+      values.push_back(is_root_map && is_shared(value) ? with_shared_operands(value, statement, scope)
+                                                       : with_shared(value, statement, scope));
+    }
+    if (Reduction* reduction = std::get_if<Reduction>(&result.value))
+      reduction->values = values;
+    else
+      result.value = Map{values[0]};
+    const auto from = came_from_.find(statement.name);
+    if (from != came_from_.end() && from->second != statement.name) normal_.node_map[statement.name.text()] = {from->second.text()};
+    normal_.program.statements.push_back(std::move(result));
+  }
+
+  Expr with_shared_operands(Expr e, const Statement& user, const std::vector<Axis>& scope) {
+    if (e.args().empty() || e.is(Op::read)) return e;
+    std::vector<Expr> args;
+    for (Expr arg : e.args()) args.push_back(arg ? with_shared(arg, user, scope) : arg);
+    return with_args(e, std::move(args));
+  }
+
+  Expr with_shared(Expr e, const Statement& user, const std::vector<Axis>& scope) {
+    if (!is_shared(e)) return with_shared_operands(e, user, scope);
+    const auto found = shared_.find(e);
+    if (found != shared_.end()) return found->second;
+    const Expr value = with_shared_operands(e, user, scope);
+    Statement own;
+    own.name = name_for(e, user);
+    own.origins = user.origins;
+    for (const Axis& axis : scope)
+      if (free_indices(e).count(axis.index) != 0) own.axes.push_back(axis);
+    std::vector<Expr> subscripts;
+    for (const Axis& axis : own.axes) subscripts.push_back(index(axis.index));
+    own.value = Map{value};
+    const Expr access = read(own.name, std::move(subscripts));
+    if (view_.program().find(own.name) == nullptr)
+      normal_.node_map[own.name.text()] = {came_from_.count(user.name) != 0 ? came_from_.at(user.name).text() : user.name.text()};
+    normal_.program.statements.push_back(std::move(own));
+    shared_.emplace(e, access);
+    return access;
+  }
+
+  /// The text's name of an elementwise statement with that value, else a name after the first user.
+  Symbol name_for(Expr e, const Statement& user) {
+    Normaliser n(facts_, Roles({}, {}));
+    const Sum wanted = n.of(e);
+    for (const Statement& statement : view_.program().statements) {
+      if (statement.map() == nullptr || view_.program().result(statement.name) != nullptr || taken_.count(statement.name) != 0) continue;
+      std::set<Symbol> axes;
+      for (const Axis& axis : statement.axes) axes.insert(axis.index);
+      if (axes != free_indices(e)) continue;
+      if (!equal(n.of(view_.inlined(statement.map()->value)), wanted)) continue;
+      taken_.insert(statement.name);
+      return statement.name;
+    }
+    const std::string base = user.name.text() + ".term";
+    Symbol name(base);
+    for (int k = 2; !taken_.insert(name).second || view_.program().find(name) != nullptr; ++k)
+      name = Symbol(base + "." + std::to_string(k));
+    return name;
+  }
+
+  const ProgramView& view_;
+  Facts facts_;
+  const std::map<Symbol, Symbol>& came_from_;
+  std::map<Symbol, const Derived*> derived_;
+  std::map<Symbol, std::vector<Expr>> values_;
+  std::vector<const Statement*> order_;
+  std::map<Expr, int> uses_;
+  std::map<Expr, Expr> shared_;
+  std::set<Symbol> taken_;
+  NormalForm normal_;
+};
+
+}  // namespace
+
+NormalForm normalise(const Program& opened, const Analysis&) {
+  ProgramView view(opened);
+  std::map<Symbol, Symbol> came_from;
+  std::vector<DerivationLine> lines;
+  {
+    const Facts facts(view);
+    const std::vector<Derived> all = derive_all(facts);
+    for (const Derived& derived : all) lines.insert(lines.end(), derived.fusion.derivation.begin(), derived.fusion.derivation.end());
+    view = ProgramView(moved_behind(view, all, came_from));
+  }
+  const Facts facts(view);
+  const std::vector<Derived> all = derive_all(facts);
+  NormalForm normal = Emitter(view, all, came_from).run();
+  normal.lines = std::move(lines);
+  return normal;
+}
+
+Result<math::Repair> repair_for(const Program& normalised, const Analysis& given, Symbol consumer) {
+  const Statement* statement = normalised.find(consumer);
+  if (statement == nullptr || statement->reduction() == nullptr)
+    return refuse("There is no reduction " + consumer.text() + " in this program.", {consumer.text()});
+  const Analysis own = analyse(normalised);
+  const Fusion* fusion = own.find(consumer);
+  if (const Fusion* told = given.find(consumer); told != nullptr && told->refusal && fusion != nullptr && fusion->refusal)
+    return tl::unexpected(*told->refusal);
+  if (fusion == nullptr) return refuse("Nothing was concluded about " + consumer.text() + ".", {consumer.text()});
+  if (fusion->refusal) return tl::unexpected(*fusion->refusal);
+  const Reduction& reduction = *statement->reduction();
+  math::Repair repair;
+  if (fusion->repair) {
+    repair = *fusion->repair;
+    Substitution gauges;
+    if (fusion->kind == FusionKind::repaired)
+      for (const math::Gauge& gauge : repair.gauges)
+        visit(gauge.reference, [&](Expr part) {
+          if (part.is(Op::read)) gauges[part] = symbol(gauge.name);
+        });
+    if (repair.carried.size() == 1 && fusion->kind == FusionKind::repaired)
+      repair.carried[0].term = substitute(reduction.values[0], gauges);
+    return repair;
+  }
+  if (reduction.values.size() != 1) return refuse(consumer.text() + " needs no repair.", {consumer.text()});
+  repair.carried = {{consumer, reduction.reducer, reduction.values[0], symbol(consumer)}};
+  repair.project = symbol(consumer);
+  return repair;
+}
+
+}  // namespace fathom::algebra
