@@ -76,7 +76,8 @@ std::set<Symbol> free_in_binder(const ExprNode& node) {
   const bool has_ranges = node.op == Op::reduce;
   const std::size_t values = has_ranges ? node.args.size() - 2 * node.bound.size() : node.args.size();
   std::set<Symbol> result;
-  for (std::size_t i = 0; i < values; ++i) result.insert(node.args[i].node().free->begin(), node.args[i].node().free->end());
+  for (std::size_t i = 0; i < values; ++i)
+    if (node.args[i]) result.insert(node.args[i].node().free->begin(), node.args[i].node().free->end());
   for (std::size_t b = node.bound.size(); b-- > 0;) {
     result.erase(node.bound[b]);
     for (std::size_t i = values + 2 * b; has_ranges && i < values + 2 * b + 2; ++i)

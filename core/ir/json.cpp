@@ -172,7 +172,8 @@ Expr Reader::special(Op op, const Json& from) {
     case Op::call: {
       std::vector<Symbol> indices;
       decode(from.value("indices", Json::array()), indices);
-      return call(name_in(from, "name"), std::move(indices), args(from, "args"));
+      std::vector<Expr> operands = args(from, "args");
+      return failed() ? Expr() : call(name_in(from, "name"), std::move(indices), std::move(operands));
     }
     default:
       break;
@@ -182,7 +183,8 @@ Expr Reader::special(Op op, const Json& from) {
   std::vector<Bound> bounds;
   for (const math::Axis& axis : over) bounds.push_back({axis.index, axis.lo, axis.hi});
   const Symbol result(from.value("result", Json("")).is_string() ? from.value("result", Json("")).get<std::string>() : "");
-  return reduce(name_in(from, "name"), result, bounds, args(from, "args"));
+  const std::vector<Expr> values = args(from, "args");
+  return failed() ? Expr() : reduce(name_in(from, "name"), result, bounds, values);
 }
 
 Expr Reader::expression(const Json& from) {
