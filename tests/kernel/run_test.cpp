@@ -137,7 +137,7 @@ TEST(RunTile, the_text_of_the_architecture_computes_attention) {
 TEST(RunTile, ragged_extents_and_run_time_dimensions_are_exact_up_to_rounding_and_fast) {
   const kernel::Module m = parsed(small_attention);
   ASSERT_EQ(refusal(m, Level::tile), "");
-  for (const auto [s, t] : {std::pair<std::int64_t, std::int64_t>{100, 100}, {1, 1}, {49, 63}, {48, 129}, {3, 0}}) {
+  for (const auto& [s, t] : {std::pair<std::int64_t, std::int64_t>{100, 100}, {1, 1}, {49, 63}, {48, 129}, {3, 0}}) {
     const Arrays in = {{Symbol("q"), noise({s, 8}, 1)}, {Symbol("k"), noise({t, 8}, 2)}, {Symbol("v"), noise({t, 8}, 3)}};
     interp::RunOptions options;
     options.dims = {{Symbol("S"), s}, {Symbol("T"), t}};
