@@ -2,7 +2,6 @@
 // repair is wrong.
 #include <set>
 
-#include "interp/elaborate.hpp"
 #include "interp_test.hpp"
 
 namespace fathom::interp {
@@ -19,29 +18,20 @@ const char* const text =
 
 const Symbol gauge_name("m~");
 
-/// Statements that are one reduction become reductions, and those over j that read e ride with a repair whose move is `move`.
+/// e reads the gauge of m, and l and a ride with m by a repair (whose move is left out where `moves` is false).
 math::Program repaired(const math::Program& program, bool moves = true) {
   math::Program result = program;
   const Expr reference = read(Symbol("m"), {index(Symbol("i"))});
   for (math::Statement& statement : result.statements) {
-    const auto value = elaborate(program, statement.map() != nullptr ? statement.map()->value : number(0), ranges_of(statement.axes));
-    EXPECT_TRUE(value);
-    if (statement.name == Symbol("e")) {
-      statement.value = math::Map{substitute(*value, {{reference, read(gauge_name, {index(Symbol("i"))})}})};
-      continue;
-    }
-    if (!value->is(Op::reduce)) continue;
-    math::Reduction reduction;
-    reduction.reducer = builtin_reducer(value->name());
-    reduction.values = values_of(*value);
-    for (const Bound& bound : bounds_of(*value)) reduction.over.push_back({bound.index, bound.lo, bound.hi});
-    if (!(statement.name == Symbol("m"))) {
-      const Expr carrier = symbol(statement.name);
-      const Expr factor = unary(Op::exp, symbol(gauge_name) - symbol(primed(gauge_name)));
-      reduction.repair = math::Repair{{{gauge_name, reference}},
-                                      {{statement.name, reduction.reducer, reduction.values[0], moves ? carrier * factor : carrier}},
-                                      carrier};
-    }
+    if (statement.name == Symbol("e"))
+      statement.value = math::Map{substitute(statement.map()->value, {{reference, read(gauge_name, {index(Symbol("i"))})}})};
+    if (statement.reduction() == nullptr || statement.name == Symbol("m")) continue;
+    math::Reduction reduction = *statement.reduction();
+    const Expr carrier = symbol(statement.name);
+    const Expr factor = unary(Op::exp, symbol(gauge_name) - symbol(primed(gauge_name)));
+    reduction.repair = math::Repair{{{gauge_name, reference}},
+                                    {{statement.name, reduction.reducer, reduction.values[0], moves ? carrier * factor : carrier}},
+                                    carrier};
     statement.value = std::move(reduction);
   }
   return result;
