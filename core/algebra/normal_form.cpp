@@ -177,7 +177,12 @@ Sum Normaliser::whole(Expr e) {
 Sum Normaliser::opaque(const Sum& sum) {
   if (sum.is_one_term() || sum.is_zero()) return sum;
   if (!sum.alive.empty()) return sum_of(atom(print(sum)));
-  const Rational lead = sum.terms.front().coefficient;
+  // the term with most indices leads: names do not decide the sign
+  const Term* leading = &sum.terms.front();
+  const auto indices = [](const Term& term) { return free_indices(to_expr(term)).size(); };
+  for (const Term& term : sum.terms)
+    if (indices(term) > indices(*leading)) leading = &term;
+  const Rational lead = leading->coefficient;
   const auto inverse = divide(Rational(1), lead);
   const auto monic = inverse ? scale(sum, *inverse) : std::nullopt;
   if (!monic) return sum_of(atom(print(sum)));

@@ -2,6 +2,7 @@
 // reduction; the second finds the terms of what is left, which are then final. Elementwise statements are looked through and come back
 // where two terms share a value: under the name that the text gave it, else NAME.term. Statements that no result needs are gone.
 #include <algorithm>
+#include <tuple>
 
 #include "algebra/derive.hpp"
 
@@ -65,10 +66,84 @@ Program moved_behind(const ProgramView& view, const std::vector<Derived>& all, s
   return moved;
 }
 
+/// Orders the operands of sums and products by where their indices and parameters stand in the program, never by name: renaming a
+/// program renames its normal form and changes nothing else.
+class Arranger {
+ public:
+  explicit Arranger(const Program& program) {
+    for (const Statement& statement : program.statements) {
+      for (const Axis& axis : statement.axes) rank_.emplace(axis.index, static_cast<int>(rank_.size()));
+      if (const Reduction* reduction = statement.reduction())
+        for (const Axis& axis : reduction->over) rank_.emplace(axis.index, static_cast<int>(rank_.size()));
+    }
+    for (const math::Parameter& parameter : program.params) tensor_.emplace(parameter.name, static_cast<int>(tensor_.size()));
+    for (const Statement& statement : program.statements) tensor_.emplace(statement.name, static_cast<int>(tensor_.size()));
+    for (const math::Dimension& dimension : program.dims) tensor_.emplace(dimension.name, static_cast<int>(tensor_.size()));
+  }
+
+  Expr operator()(Expr e) {
+    const auto found = done_.find(e);
+    if (found != done_.end()) return found->second;
+    const Expr arranged = arrange(e);
+    done_.emplace(e, arranged);
+    return arranged;
+  }
+
+ private:
+  using Key = std::tuple<std::vector<int>, int, std::vector<int>>;  ///< index places, minus depth, what the leaves are
+
+  Expr arrange(Expr e) {
+    if (e.is(Op::read) || e.args().empty() || tensors_read(e).empty()) return e;
+    if (e.is(Op::add) || e.is(Op::sub)) return chain(e, Op::add, Op::sub);
+    if (e.is(Op::mul)) return chain(e, Op::mul, Op::mul);
+    std::vector<Expr> args;
+    for (Expr arg : e.args()) args.push_back((*this)(arg));
+    return with_args(e, std::move(args));
+  }
+
+  Expr chain(Expr e, Op plus, Op minus) {
+    std::vector<Expr> with;
+    std::vector<Expr> without;
+    flatten(e, plus, minus, true, with, without);
+    for (std::vector<Expr>* side : {&with, &without})
+      std::stable_sort(side->begin(), side->end(), [&](Expr a, Expr b) { return key(a) < key(b); });
+    Expr total;
+    for (Expr part : with) total = total ? binary(plus, total, part) : part;
+    for (Expr part : without) total = total ? binary(minus, total, part) : unary(Op::neg, part);
+    return total;
+  }
+
+  void flatten(Expr e, Op plus, Op minus, bool positive_side, std::vector<Expr>& with, std::vector<Expr>& without) {
+    if (e.is(plus) || (plus != minus && e.is(minus))) {
+      flatten(e.arg(0), plus, minus, positive_side, with, without);
+      flatten(e.arg(1), plus, minus, e.is(plus) ? positive_side : !positive_side, with, without);
+      return;
+    }
+    (positive_side ? with : without).push_back((*this)(e));
+  }
+
+  Key key(Expr e) const {
+    Key key;
+    std::get<1>(key) = -static_cast<int>(e.node().depth);
+    visit(e, [&](Expr part) {
+      const auto place = rank_.find(part.name());
+      const auto tensor = tensor_.find(part.name());
+      if (part.is(Op::index)) std::get<0>(key).push_back(place == rank_.end() ? -1 : place->second);
+      if (part.is(Op::number)) std::get<2>(key).push_back(-1);
+      if (part.is(Op::read) || part.is(Op::dim)) std::get<2>(key).push_back(tensor == tensor_.end() ? -1 : tensor->second);
+    });
+    return key;
+  }
+
+  std::map<Symbol, int> rank_;
+  std::map<Symbol, int> tensor_;
+  std::map<Expr, Expr> done_;
+};
+
 class Emitter {
  public:
   Emitter(const ProgramView& view, const std::vector<Derived>& all, const std::map<Symbol, Symbol>& came_from)
-      : view_(view), facts_(view), came_from_(came_from) {
+      : view_(view), facts_(view), arranged_(view.program()), came_from_(came_from) {
     normal_.program = view.program();
     normal_.program.statements.clear();
     std::size_t next = 0;
@@ -111,6 +186,7 @@ class Emitter {
     } else {
       values = derived_.at(statement.name)->parts[0].values;
     }
+    for (Expr& value : values) value = arranged_(value);
     return values_.emplace(statement.name, std::move(values)).first->second;
   }
 
@@ -225,6 +301,7 @@ class Emitter {
 
   const ProgramView& view_;
   Facts facts_;
+  Arranger arranged_;
   const std::map<Symbol, Symbol>& came_from_;
   std::map<Symbol, const Derived*> derived_;
   std::map<Symbol, std::vector<Expr>> values_;

@@ -72,8 +72,26 @@ Applied pull_from_max(Expr e, Normaliser& n, bool offset) {
   return product_expr(r, with_value(e, n.print(u)));
 }
 
+/// acc * g(u, r') / g(u, r) in normal form, where no u is left in it.
+Applied pivot(Expr e, Normaliser& n) {
+  if (!e.is(Op::mul) || !e.arg(1).is(Op::div) || (n.roles().of(e) & u_role) == 0) return {};
+  const Expr h = n.canonical(e);
+  return (n.roles().of(h) & u_role) == 0 ? Applied{h} : Applied{};
+}
+
+Applied rising(Expr e) {
+  if (!is_reduction(e, max_name)) return {};
+  const Expr value = values_of(e)[0];
+  const bool rises = value.is(Op::exp) || value.is(Op::tanh) || value.is(Op::sigmoid) || value.is(Op::erf);
+  return rises ? Applied{unary(value.op(), with_value(e, value.arg(0)))} : Applied{};
+}
+
 constexpr Rule rules[] = {
-    {"definition", "name = its definition", "the statement is elementwise", "reductions", [](Expr, Normaliser&) -> Applied { return {}; }},
+    {"definition", "name = its definition", "the statement is elementwise", "reductions",
+     [](Expr e, Normaliser& n) -> Applied {
+       const Expr inlined = n.facts().view().inlined(e);
+       return inlined == e ? Applied{} : Applied{inlined};
+     }},
     {"pull a guard behind the sum", "sum(where(c, x, 0)) = where(c, sum(x), 0)", "c does not vary with the reduction's index", "reductions",
      [](Expr e, Normaliser& n) -> Applied { return pull(e, n, true); }},
     {"pull a factor behind the sum", "sum(a * x) = a * sum(x)", "a does not vary with the reduction's index", "reductions",
@@ -83,15 +101,13 @@ constexpr Rule rules[] = {
     {"pull a factor behind the maximum", "max(a * x) = a * max(x)", "a > 0 does not vary with the reduction's index; likewise min",
      "reductions", [](Expr e, Normaliser& n) -> Applied { return pull_from_max(e, n, false); }},
     {"maximum of a rising function", "max(f(x)) = f(max(x))", "f rises for every r; falling: f(min(x))", "reductions",
-     [](Expr e, Normaliser&) -> Applied {
-       if (!is_reduction(e, max_name)) return {};
-       const Expr value = values_of(e)[0];
-       const bool rises = value.is(Op::exp) || value.is(Op::tanh) || value.is(Op::sigmoid) || value.is(Op::erf);
-       return rises ? Applied{unary(value.op(), with_value(e, value.arg(0)))} : Applied{};
-     }},
+     [](Expr e, Normaliser&) -> Applied { return rising(e); }},
     {"bound by the running maximum", "exp(s - m) <= 1", "m is the running maximum of s over the same elements and masks", "reductions",
-     [](Expr, Normaliser&) -> Applied { return {}; }},
-    {"pivot", "h = acc * g(u, r') / g(u, r)", "g(u, r) = a(u) * b(r)", "reductions", [](Expr, Normaliser&) -> Applied { return {}; }},
+     [](Expr e, Normaliser& n) -> Applied {
+       return e.is(Op::exp) && n.is_nonpositive(n.of(e.arg(0)), {}) ? Applied{number(1)} : Applied{};
+     }},
+    {"pivot", "h = acc * g(u, r') / g(u, r)", "g(u, r) = a(u) * b(r)", "reductions",
+     [](Expr e, Normaliser& n) -> Applied { return pivot(e, n); }},
 };
 
 }  // namespace
