@@ -6,6 +6,8 @@
 namespace fathom::lang {
 namespace {
 
+constexpr std::size_t most_arguments = 255;
+
 class Lowering {
  public:
   Lowering(const Scope& scope, Sink& sink) : scope_(scope), sink_(sink) {}
@@ -81,15 +83,18 @@ class Lowering {
     auto args = args_of(s);
     const auto op = function_named(s.name.text());
     if (!op) return args ? call(s.name, {}, std::move(*args)) : Expr{};
-    const Arity wanted = arity(*op);
-    if (s.args.size() < wanted.least || s.args.size() > wanted.most) {
-      const std::string count = wanted.least == wanted.most ? std::to_string(wanted.least) : "at least " + std::to_string(wanted.least);
-      sink_.error(s.span, "`" + s.name.text() + "` takes " + count + (count == "1" ? " argument, not " : " arguments, not ") +
+    const bool folds = *op == Op::min || *op == Op::max;
+    const int wanted = fathom::arity(*op);  // -1: one or more
+    const std::size_t least = wanted < 0 ? 1 : static_cast<std::size_t>(wanted);
+    const bool open = wanted < 0 || folds;
+    if (s.args.size() < least || s.args.size() > (open ? most_arguments : least)) {
+      const std::string count = (open ? "at least " : "") + std::to_string(least);
+      sink_.error(s.span, "`" + s.name.text() + "` takes " + count + (least == 1 ? " argument, not " : " arguments, not ") +
                               std::to_string(s.args.size()));
       return {};
     }
     if (!args) return {};
-    if (*op != Op::min && *op != Op::max) return fathom::make(*op, std::move(*args));
+    if (!folds) return fathom::make(*op, std::move(*args));
     Expr folded = (*args)[0];  // min(a, b, c) is min(min(a, b), c)
     for (std::size_t i = 1; i < args->size(); ++i) folded = binary(*op, folded, (*args)[i]);
     return folded;
@@ -168,20 +173,6 @@ std::optional<Op> function_named(std::string_view name) {
     if (function.kind == OpKind::function && function.spelling == name) return function.op;
   }
   return std::nullopt;
-}
-
-Arity arity(Op op) {
-  switch (op) {
-    case Op::where:
-      return {3, 3};
-    case Op::min:
-    case Op::max:
-      return {2, 255};
-    case Op::random:
-      return {1, 255};
-    default:
-      return {1, 1};
-  }
 }
 
 }  // namespace fathom::lang

@@ -120,12 +120,6 @@ struct Scope {
 
 /// The operation of kind `function` with this spelling ("exp", "where", "size", …).
 [[nodiscard]] std::optional<Op> function_named(std::string_view);
-/// How many arguments it takes; {1, 255} for random; min and max take two or more.
-struct Arity {
-  std::size_t least, most;
-};
-[[nodiscard]] Arity arity(Op);
-
 /// ` Did you mean `x`?`, or nothing if no candidate is near.
 [[nodiscard]] std::string suggest(std::string_view unknown, const std::vector<std::string>& candidates);
 
