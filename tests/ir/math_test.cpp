@@ -32,7 +32,7 @@ TEST(MathPrint, writes_what_is_of_the_file_and_nothing_of_the_prelude) {
             "reducer top(x, i) {\n"
             "  state v = -inf, at: i32 = 2147483647\n"
             "  lift (x, i)\n"
-            "  combine (where(v >= v', v, v'), where(v >= v', at, at'))\n"
+            "  combine (where(v > v' or v == v' and at <= at', v, v'), where(v > v' or v == v' and at <= at', at, at'))\n"
             "  result value = v\n"
             "  result at = at\n"
             "}\n\n"

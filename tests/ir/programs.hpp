@@ -64,7 +64,8 @@ inline ReducerRef top() {
   r.name = s("top");
   r.parameters = {s("x"), s("i")};
   const Expr v = symbol(s("v")), v1 = symbol(s("v'")), p = symbol(s("at")), p1 = symbol(s("at'"));
-  const Expr left = binary(Op::ge, v, v1);
+  const Expr tie = binary(Op::logical_and, binary(Op::eq, v, v1), binary(Op::le, p, p1));
+  const Expr left = binary(Op::logical_or, binary(Op::gt, v, v1), tie);
   r.state = {{s("v"), DType::real, -infinity(), symbol(s("x")), where(left, v, v1)},
              {s("at"), DType::i32, number(2147483647), symbol(s("i")), where(left, p, p1)}};
   r.results = {{s("value"), v}, {s("at"), p}};
