@@ -16,7 +16,8 @@ module matmul(a: f32[M,K], b: f32[K,N]) -> (c: f32[M,N]) {
   let NB = (N + 36) // 37
   workspace next: i32[1] zero
   kernel product {
-    work t in 0:MB*NB )" + source + R"(
+    work t in 0:MB*NB )" +
+         source + R"(
     axis i = i:13
     axis j = j:37
     axis x = x:19
@@ -29,7 +30,8 @@ module matmul(a: f32[M,K], b: f32[K,N]) -> (c: f32[M,N]) {
           let x0 = p*19
           at[i,x] = a[i0 + i, x0 + x] else 0
           bt[x,j] = b[x0 + x, j0 + j] else 0
-          )" + product + R"(
+          )" +
+         product + R"(
         }
         c[i0 + i, j0 + j] = acc[i,j]
       } } } })";
@@ -152,8 +154,8 @@ TEST(Softmax, of_rows_is_right_with_large_scores_and_masked_rows) {
     F x({6, n}), y({6, n});
     x.fill_normal(9, 3);
     for (std::int64_t j = 0; j < n; ++j) {
-      x({1, j}) = -INFINITY;                       // masked out entirely
-      if (j < n / 2) x({2, j}) = -INFINITY;        // masked at first
+      x({1, j}) = -INFINITY;                 // masked out entirely
+      if (j < n / 2) x({2, j}) = -INFINITY;  // masked at first
       x({3, j}) *= 1e5F;
       x({4, j}) = -200;
     }
@@ -197,7 +199,8 @@ module layernorm(x: f32[M,N], gain: f32[N], bias: f32[N], eps: f32) -> (y: f32[M
     for (std::int64_t j = 0; j < n; ++j) mean += static_cast<double>(x({i, j})) / n;
     for (std::int64_t j = 0; j < n; ++j) variance += std::pow(static_cast<double>(x({i, j})) - mean, 2) / n;
     for (std::int64_t j = 0; j < n; ++j) {
-      const double wanted = (static_cast<double>(x({i, j})) - mean) / std::sqrt(variance + 1e-5) * static_cast<double>(gain({j})) + static_cast<double>(bias({j}));
+      const double wanted = (static_cast<double>(x({i, j})) - mean) / std::sqrt(variance + 1e-5) * static_cast<double>(gain({j})) +
+                            static_cast<double>(bias({j}));
       EXPECT_NEAR(y({i, j}), wanted, 1e-5);
     }
   }
@@ -292,8 +295,9 @@ module narrow(x: f32[N]) -> (h: f16[N], b: bf16[N], hb: f32[N]) {
         b[t*32 + i] = v[i]
         hb[t*32 + i] = f32(bf16(v[i]))
       } } } })");
-  const std::vector<float> hard = {1.00048828125F, 1.00146484375F, 65504, 65519.996F, 65520, 1e30F, -INFINITY, 5.9604645e-8F, 2.9802322e-8F,
-                                   2.98023224e-8F * 1.0001F, 1.00390625F, 1.01171875F, 3.4e38F, 1e-40F, 0.0F, -0.0F, 6.1e-5F};
+  const std::vector<float> hard = {
+      1.00048828125F,           1.00146484375F, 65504,       65519.996F, 65520,  1e30F, -INFINITY, 5.9604645e-8F, 2.9802322e-8F,
+      2.98023224e-8F * 1.0001F, 1.00390625F,    1.01171875F, 3.4e38F,    1e-40F, 0.0F,  -0.0F,     6.1e-5F};
   const std::int64_t n = 77;
   F x({n}), hb({n});
   x.fill_normal(4, 100);
@@ -302,8 +306,9 @@ module narrow(x: f32[N]) -> (h: f16[N], b: bf16[N], hb: f32[N]) {
   ASSERT_EQ(launch(program.get(), {x.view(), h.view(), b.view(), hb.view()}), "");
   const auto half_value = [](std::uint16_t bits) {
     const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-    const double magnitude = exponent == 31 ? (mantissa != 0 ? NAN : HUGE_VAL)
-                             : exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+    const double magnitude = exponent == 31  ? (mantissa != 0 ? NAN : HUGE_VAL)
+                             : exponent == 0 ? std::ldexp(mantissa, -24)
+                                             : std::ldexp(1024 + mantissa, exponent - 25);
     return (bits & 0x8000) != 0 ? -magnitude : magnitude;
   };
   for (std::int64_t i = 0; i < n; ++i) {
@@ -356,7 +361,8 @@ module gather(x: f32[P,4], page: i32[N], len: i32) -> (y: f32[N,4]) {
   Tensor<std::int32_t> page({n}), len({});
   x.fill_normal(2);
   len({}) = 18;
-  for (std::int64_t i = 0; i < n; ++i) page({i}) = i < 18 ? static_cast<std::int32_t>(i * 3 % 5) : 2'000'000'000;  // a load there would crash
+  for (std::int64_t i = 0; i < n; ++i)
+    page({i}) = i < 18 ? static_cast<std::int32_t>(i * 3 % 5) : 2'000'000'000;  // a load there would crash
   ASSERT_EQ(launch(program.get(), {x.view(), page.view(), len.view(), y.view()}), "");
   y.each([&](const auto& at, float got) { EXPECT_EQ(got, at[0] < 18 ? x({at[0] * 3 % 5, at[1]}) : 7) << at[0]; });
 }

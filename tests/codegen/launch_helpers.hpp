@@ -1,6 +1,8 @@
 // Tensors with guard bands for launches: every element before, after and between the rows of a tensor is NaN, and must stay that NaN.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -8,8 +10,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "codegen/cpu/runtime.hpp"
 
@@ -62,7 +62,8 @@ class Tensor {
     Tensor copy = *this;
     copy.each([&](const auto& at, T& x) {
       (void)at;
-      std::memcpy(&now[static_cast<std::size_t>(&x - copy.memory_.data())], &before_[static_cast<std::size_t>(&x - copy.memory_.data())], sizeof(T));
+      std::memcpy(&now[static_cast<std::size_t>(&x - copy.memory_.data())], &before_[static_cast<std::size_t>(&x - copy.memory_.data())],
+                  sizeof(T));
     });
     return std::memcmp(now.data(), before_.data(), now.size() * sizeof(T)) == 0;
   }

@@ -128,7 +128,8 @@ llvm::Value* KernelEmitter::guard(std::span<const kernel::Access> accesses, std:
     const std::vector<Expr> subscripts = subscripts_of(*place, access.subscripts);
     for (std::size_t d = 0; d < subscripts.size(); ++d) {
       const auto range = affine_range(subscripts[d], axes);
-      if (!range || proved_inside(subscripts[d], place->extents[d], axes) || !seen.insert({subscripts[d], place->extents[d]}).second) continue;
+      if (!range || proved_inside(subscripts[d], place->extents[d], axes) || !seen.insert({subscripts[d], place->extents[d]}).second)
+        continue;
       llvm::Value* origin = scalar_integer(range->origin);
       llvm::Value* inside = b_.CreateAnd(b_.CreateICmpSGE(b_.CreateAdd(origin, ops_.i64(range->below)), ops_.i64(0)),
                                          b_.CreateICmpSLT(b_.CreateAdd(origin, ops_.i64(range->above)), place->extents[d]));
@@ -214,9 +215,9 @@ Val KernelEmitter::load_from(const Address& address, const Place& place, int lan
   }
   auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
   if (address.offsets == nullptr && constant_of(address.step) == 1) {
-    llvm::Value* bits = mask ? static_cast<llvm::Value*>(
-                                   b_.CreateMaskedLoad(type, address.pointer, align, vector_mask(mask, lanes).v, fill(type)))
-                             : b_.CreateAlignedLoad(type, address.pointer, align);
+    llvm::Value* bits =
+        mask ? static_cast<llvm::Value*>(b_.CreateMaskedLoad(type, address.pointer, align, vector_mask(mask, lanes).v, fill(type)))
+             : b_.CreateAlignedLoad(type, address.pointer, align);
     return ops_.from_memory(bits, place.dtype, lanes);
   }
   const Val all = mask ? vector_mask(mask, lanes) : ops_.first_lanes(lanes, lanes);

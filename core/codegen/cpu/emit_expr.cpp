@@ -31,22 +31,32 @@ Val KernelEmitter::eval_uncached(Expr e, Frame& frame, Val mask) {
       if (e.node().inexact != 0) return ops_.real(e.node().inexact, Kind::real_literal);
       if (e.node().number.is_integer()) return {ops_.i64(e.node().number.num()), Kind::literal, 1};
       return ops_.real(e.node().number.to_double(), Kind::real_literal);
-    case Op::infinity: return ops_.real(std::numeric_limits<double>::infinity(), Kind::real_literal);
-    case Op::boolean: return ops_.truth(e.node().truth);
+    case Op::infinity:
+      return ops_.real(std::numeric_limits<double>::infinity(), Kind::real_literal);
+    case Op::boolean:
+      return ops_.truth(e.node().truth);
     case Op::index:
     case Op::dim:
-    case Op::symbol: return eval_name(e, frame);
-    case Op::read: return eval_read(e, frame, mask);
-    case Op::tuple: return eval(untuple(e), frame, mask);
-    case Op::cast: return ops_.round_to(eval(e.arg(0), frame, mask), e.node().dtype);
-    case Op::where: return eval_where(e, frame, mask);
+    case Op::symbol:
+      return eval_name(e, frame);
+    case Op::read:
+      return eval_read(e, frame, mask);
+    case Op::tuple:
+      return eval(untuple(e), frame, mask);
+    case Op::cast:
+      return ops_.round_to(eval(e.arg(0), frame, mask), e.node().dtype);
+    case Op::where:
+      return eval_where(e, frame, mask);
     case Op::logical_and:
-    case Op::logical_or: return eval_logical(e, frame, mask);
+    case Op::logical_or:
+      return eval_logical(e, frame, mask);
     case Op::extent:
     case Op::call:
     case Op::reduce:
-    case Op::random: return fail("'" + print(e) + "' cannot be compiled for the CPU here: " + std::string(spelling(e.op())) + " is not supported.");
-    default: break;
+    case Op::random:
+      return fail("'" + print(e) + "' cannot be compiled for the CPU here: " + std::string(spelling(e.op())) + " is not supported.");
+    default:
+      break;
   }
   if (kind(e.op()) == OpKind::infix) {
     Val left = eval(e.arg(0), frame, mask);

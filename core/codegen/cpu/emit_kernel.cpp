@@ -1,4 +1,5 @@
-// A kernel's declarations and control flow. A loop over tagged ranges is one loop whose tag is a run-time value, so its body is compiled once.
+// A kernel's declarations and control flow. A loop over tagged ranges is one loop whose tag is a run-time value, so its body is compiled
+// once.
 #include <llvm/IR/Verifier.h>
 
 #include "codegen/cpu/emitter.hpp"
@@ -6,7 +7,7 @@
 namespace fathom::cpu {
 namespace {
 constexpr std::int64_t array_alignment = 64;
-constexpr std::int64_t array_padding = 256;        ///< vectors may read past the end of an array
+constexpr std::int64_t array_padding = 256;  ///< vectors may read past the end of an array
 constexpr std::int64_t largest_arena = std::int64_t{1} << 28;
 
 template <class... F>
@@ -124,7 +125,8 @@ void KernelEmitter::declare_kernel() {
     return shape;
   };
   for (const kernel::Buffer& buffer : k_.buffers) {
-    if (!buffer.alias.empty()) fail("The buffer '" + buffer.name.text() + "' has an alias; the CPU back end gives each buffer its own place.");
+    if (!buffer.alias.empty())
+      fail("The buffer '" + buffer.name.text() + "' has an alias; the CPU back end gives each buffer its own place.");
     Place place = allocate(buffer.name, buffer.dtype, shape_of(buffer.name, buffer.box));
     place.drops_group = !buffer.each.empty();
     declare(std::move(place));
@@ -204,7 +206,8 @@ void KernelEmitter::finish_function(llvm::Function* draft, const std::string& na
   llvm::Module& module = ops_.module();
   std::vector<llvm::Type*> parameters{b_.getPtrTy(), b_.getInt64Ty()};
   parameters.resize(2 + arrays_.size(), b_.getPtrTy());
-  auto* body = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), parameters, false), llvm::Function::InternalLinkage, name + ".body", module);
+  auto* body = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), parameters, false), llvm::Function::InternalLinkage,
+                                      name + ".body", module);
   body->splice(body->begin(), draft);
   for (unsigned i = 0; i < 2; ++i) draft->getArg(i)->replaceAllUsesWith(body->getArg(i));
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
@@ -222,7 +225,8 @@ void KernelEmitter::finish_function(llvm::Function* draft, const std::string& na
   entry->addFnAttr(llvm::Attribute::NoUnwind);
   b_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", entry));
   std::vector<llvm::Value*> arguments{entry->getArg(0), entry->getArg(1)};
-  for (const auto& [placeholder, offset] : arrays_) arguments.push_back(b_.CreateConstGEP1_64(b_.getInt8Ty(), entry->getArg(2), static_cast<std::uint64_t>(offset)));
+  for (const auto& [placeholder, offset] : arrays_)
+    arguments.push_back(b_.CreateConstGEP1_64(b_.getInt8Ty(), entry->getArg(2), static_cast<std::uint64_t>(offset)));
   b_.CreateCall(body, arguments);
   b_.CreateRetVoid();
 }
@@ -265,19 +269,16 @@ void KernelEmitter::emit_statement(const kernel::Statement& statement) {
                           scalars_[s.name] = scalar(s.value);
                         },
                         [&](const kernel::Copy& s) { emit_value({{s.to}, {s.from}, s.otherwise, {}, {}}); },
-                        [&](const kernel::Mma& s) { emit_mma(s); },
-                        [&](const kernel::Await& s) { emit_await(s); },
+                        [&](const kernel::Mma& s) { emit_mma(s); }, [&](const kernel::Await& s) { emit_await(s); },
                         [&](const kernel::Acquire& s) { slots_[s.slot] = s.channel.name; },
-                        [&](const kernel::Receive& s) { slots_[s.slot] = s.channel.name; },
-                        [&](const kernel::For& s) { emit_for(s); },
+                        [&](const kernel::Receive& s) { slots_[s.slot] = s.channel.name; }, [&](const kernel::For& s) { emit_for(s); },
                         [&](const kernel::When& s) {
                           flush();
                           emit_when(ops_.convert(scalar(s.condition), Kind::boolean).v, [&] { emit_block(s.body); });
                         },
-                        [&](const kernel::If& s) { emit_if(s); },
-                        [&](const kernel::Atomic&) { unsupported("'atomic'"); },
-                        [&](const kernel::Take&) { unsupported("'take'"); },
-                        [&](const kernel::Pass&) { unsupported("'pass'"); }, [](const auto&) {}},
+                        [&](const kernel::If& s) { emit_if(s); }, [&](const kernel::Atomic&) { unsupported("'atomic'"); },
+                        [&](const kernel::Take&) { unsupported("'take'"); }, [&](const kernel::Pass&) { unsupported("'pass'"); },
+                        [](const auto&) {}},
              statement.op);
 }
 
@@ -381,8 +382,8 @@ void KernelEmitter::emit_for(const kernel::For& s) {
     scalars_[s.variable] = {i, Kind::integer, 1};
     for (std::size_t r = 0; r < count; ++r)
       if (!s.ranges[r].tag.empty())
-        scalars_[s.ranges[r].tag] = which == nullptr ? ops_.truth(true)
-                                                     : Val{b_.CreateICmpEQ(which, ops_.i64(static_cast<std::int64_t>(r))), Kind::boolean, 1};
+        scalars_[s.ranges[r].tag] =
+            which == nullptr ? ops_.truth(true) : Val{b_.CreateICmpEQ(which, ops_.i64(static_cast<std::int64_t>(r))), Kind::boolean, 1};
     emit_block(s.body);
   };
   if (count == 1) {

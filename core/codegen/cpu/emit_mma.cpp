@@ -10,7 +10,7 @@ namespace fathom::cpu {
 /// acc[m,n] += a[m,k] * b[k,n] for one combination of the other axes.
 struct KernelEmitter::Product {
   Operand acc, a, b;
-  Symbol m, n, k;                ///< m may be empty: one row
+  Symbol m, n, k;  ///< m may be empty: one row
   std::int64_t rows = 1, columns = 1, depth = 1;
   int tile_rows = 1, tile_vectors = 1, lanes = 1;
   bool accumulate = false;
@@ -145,9 +145,8 @@ bool KernelEmitter::emit_matrix_atom(const kernel::Mma& s, int rows, int columns
     if (!p.accumulate) {  // several contracted axes: start at 0 once
       Frame cell = at;
       std::vector<NestAxis> cells = nest_axes(p.m.empty() ? std::vector{p.n} : std::vector{p.m, p.n});
-      loop_axes(cells, unit(p.acc, p.n) ? p.n : Symbol(), cell, [&](Frame& element) {
-        store(*p.acc.place, p.acc.subscripts, element, ops_.real(0, Kind::f32));
-      });
+      loop_axes(cells, unit(p.acc, p.n) ? p.n : Symbol(), cell,
+                [&](Frame& element) { store(*p.acc.place, p.acc.subscripts, element, ops_.real(0, Kind::f32)); });
     }
     Product more = p;
     more.accumulate = true;
@@ -195,7 +194,8 @@ void KernelEmitter::emit_micro(const Product& p, llvm::Value* m0, int rows, llvm
   const auto times = [&](llvm::Value* x, std::int64_t y) { return b_.CreateMul(x, ops_.i64(y)); };
   llvm::Value* acc_m = p.m.empty() ? ops_.i64(0) : stride_along(p.acc, p.m);
   llvm::Value* a_m = p.m.empty() ? ops_.i64(0) : stride_along(p.a, p.m);
-  llvm::Value *acc_n = stride_along(p.acc, p.n), *b_n = stride_along(p.b, p.n), *a_k = stride_along(p.a, p.k), *b_k = stride_along(p.b, p.k);
+  llvm::Value *acc_n = stride_along(p.acc, p.n), *b_n = stride_along(p.b, p.n), *a_k = stride_along(p.a, p.k),
+              *b_k = stride_along(p.b, p.k);
   llvm::Value* acc0 = at(p.acc, operand_pointer(p.acc, origin), b_.CreateAdd(b_.CreateMul(m0, acc_m), b_.CreateMul(n0, acc_n)));
   llvm::Value* a0 = at(p.a, operand_pointer(p.a, origin), b_.CreateMul(m0, a_m));
   llvm::Value* b0 = at(p.b, operand_pointer(p.b, origin), b_.CreateMul(n0, b_n));
@@ -236,7 +236,8 @@ void KernelEmitter::emit_micro(const Product& p, llvm::Value* m0, int rows, llvm
       const Val left = ops_.splat(load_from(address, *p.a.place, 1, {}, false), p.lanes);
       for (int v = 0; v < vectors; ++v) {
         const std::size_t cell = static_cast<std::size_t>(r * vectors + v);
-        acc[cell] = b_.CreateIntrinsic(llvm::Intrinsic::fma, {left.v->getType()}, {left.v, right[static_cast<std::size_t>(v)].v, cells[cell]});
+        acc[cell] =
+            b_.CreateIntrinsic(llvm::Intrinsic::fma, {left.v->getType()}, {left.v, right[static_cast<std::size_t>(v)].v, cells[cell]});
       }
     }
     llvm::Value* next = b_.CreateAdd(k, ops_.i64(1), "", true, true);

@@ -58,7 +58,8 @@ void KernelEmitter::branch(llvm::Value* condition, const std::function<void()>& 
 }
 
 int KernelEmitter::lanes_for(std::int64_t extent) const {
-  return static_cast<int>(std::min<std::int64_t>(ops_.host_lanes(), static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent)))));
+  return static_cast<int>(
+      std::min<std::int64_t>(ops_.host_lanes(), static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent)))));
 }
 
 void KernelEmitter::loop_vector(const NestAxis& axis, Frame& frame, const std::function<void(Frame&)>& body) {
@@ -208,7 +209,8 @@ void KernelEmitter::define_targets(const std::vector<kernel::Access>& targets) {
     for (Expr subscript : target.subscripts) {
       const bool axis = (subscript.is(Op::index) || subscript.is(Op::symbol)) && extents_.contains(subscript.name());
       if (!axis) {
-        fail("'" + target.name.text() + "' is a tile value, so its subscripts are axes with known extents; '" + print(subscript) + "' is not.");
+        fail("'" + target.name.text() + "' is a tile value, so its subscripts are axes with known extents; '" + print(subscript) +
+             "' is not.");
         return;
       }
       shape.push_back(extents_.at(subscript.name()));
@@ -247,7 +249,8 @@ void KernelEmitter::emit_maps(const std::vector<Map>& maps, const std::vector<Ne
   for (const NestAxis& axis : axes) allowed.insert(axis.name);
   // Targets are in registers when a later statement reads them.
   std::erase_if(loads, [&](const kernel::Access& load) {
-    return std::any_of(stores.begin(), stores.end(), [&](const kernel::Access& s) { return s.name == load.name && s.subscripts == load.subscripts; });
+    return std::any_of(stores.begin(), stores.end(),
+                       [&](const kernel::Access& s) { return s.name == load.name && s.subscripts == load.subscripts; });
   });
   const Symbol vector_axis = choose_vector_axis(loads, stores, axes, allowed);
   std::vector<kernel::Access> all = loads;

@@ -7,7 +7,7 @@
 
 namespace fathom::cpu {
 namespace {
-constexpr std::int64_t largest_unroll = 4;   ///< chains of a one-component reduction along its own lanes
+constexpr std::int64_t largest_unroll = 4;  ///< chains of a one-component reduction along its own lanes
 }
 
 std::vector<NestAxis> KernelEmitter::reduced_axes(Expr reduce) {
@@ -88,8 +88,7 @@ std::vector<Kind> KernelEmitter::state_kinds(const Reduction& r) const {
   for (std::size_t i = 0; i < result.size(); ++i) {  // counting truth values, and components that combine widens
     if (result[i] == Kind::boolean && operation == Op::add) result[i] = Kind::integer;
     Kinds state = scope;
-    for (std::size_t j = 0; j < result.size(); ++j)
-      state[r.reducer->state[j].name] = state[primed(r.reducer->state[j].name)] = result[j];
+    for (std::size_t j = 0; j < result.size(); ++j) state[r.reducer->state[j].name] = state[primed(r.reducer->state[j].name)] = result[j];
     if (r.reducer->state[i].dtype == DType::real) result[i] = settled(join(result[i], kind_of(r.reducer->state[i].combine, state, m_)));
   }
   return result;
@@ -118,8 +117,7 @@ std::vector<Val> KernelEmitter::lift(const Reduction& r, Frame& frame) {
 std::vector<Val> KernelEmitter::combine(const Reduction& r, const std::vector<Val>& left, const std::vector<Val>& right) {
   const std::vector<Kind> kinds = state_kinds(r);
   if (r.reducer->state.size() == 1)
-    if (const auto operation = monoid_operation(*r.reducer))
-      return {ops_.binary(*operation, left[0], ops_.convert(right[0], kinds[0]))};
+    if (const auto operation = monoid_operation(*r.reducer)) return {ops_.binary(*operation, left[0], ops_.convert(right[0], kinds[0]))};
   Frame scope;
   for (std::size_t i = 0; i < left.size(); ++i) {
     scope.lanes = std::max({scope.lanes, left[i].lanes, right[i].lanes});
@@ -143,7 +141,8 @@ std::vector<Val> KernelEmitter::across_lanes(const Reduction& r, std::vector<Val
     std::vector<Val> left, right;
     for (const Val& part : state) {
       const auto pick = [&](const std::vector<int>& which) {
-        llvm::Value* v = half == 1 ? b_.CreateExtractElement(part.v, static_cast<std::uint64_t>(which[0])) : b_.CreateShuffleVector(part.v, which);
+        llvm::Value* v =
+            half == 1 ? b_.CreateExtractElement(part.v, static_cast<std::uint64_t>(which[0])) : b_.CreateShuffleVector(part.v, which);
         return Val{v, part.kind, half};
       };
       left.push_back(pick(low));
@@ -235,7 +234,8 @@ void KernelEmitter::reduce_elements(const Reduction& r, Symbol vector_axis, bool
       }
     const auto state_in = [&](const std::vector<llvm::Value*>& chain) {
       std::vector<Val> state;
-      for (std::size_t i = 0; i < kinds.size(); ++i) state.push_back({b_.CreateLoad(ops_.type(kinds[i], lanes), chain[i]), kinds[i], lanes});
+      for (std::size_t i = 0; i < kinds.size(); ++i)
+        state.push_back({b_.CreateLoad(ops_.type(kinds[i], lanes), chain[i]), kinds[i], lanes});
       return state;
     };
     const auto accumulate = [&](Frame& element, const std::vector<llvm::Value*>& chain) {

@@ -24,10 +24,10 @@ struct Place {
   Symbol name;
   DType dtype = DType::f32;
   llvm::Value* base = nullptr;
-  std::vector<llvm::Value*> extents, strides;   ///< i64; constants wherever they are known
-  bool local = false;                           ///< of the arena: may be read past its end by a vector
-  bool tile = false;                            ///< a tile value: stored only where something reads it
-  bool drops_group = false;                     ///< declared `each role`: a leading group subscript is 0
+  std::vector<llvm::Value*> extents, strides;  ///< i64; constants wherever they are known
+  bool local = false;                          ///< of the arena: may be read past its end by a vector
+  bool tile = false;                           ///< a tile value: stored only where something reads it
+  bool drops_group = false;                    ///< declared `each role`: a leading group subscript is 0
 };
 
 /// A loop of a nest. A split axis appears as its parts.
@@ -35,26 +35,26 @@ struct NestAxis {
   Symbol name;
   llvm::Value* lo = nullptr;
   llvm::Value* hi = nullptr;
-  std::optional<std::int64_t> extent;           ///< known: the range is 0:extent
+  std::optional<std::int64_t> extent;  ///< known: the range is 0:extent
 };
 
 /// One element of a nest, or one vector of elements along `vector_axis`.
 struct Frame {
   std::map<Symbol, Val> index;
-  std::map<Symbol, Val> symbols;                ///< carriers and parameters of a reducer
+  std::map<Symbol, Val> symbols;  ///< carriers and parameters of a reducer
   Symbol vector_axis;
   int lanes = 1;
-  llvm::Value* first = nullptr;                 ///< index of lane 0 along the vector axis
-  Val tail;                                     ///< lanes in use; absent: all
-  Val active;                                   ///< `if`: elements that may change; absent: all
-  std::span<const NestAxis> axes;               ///< of the nest around it
-  bool checked = true;                          ///< test affine subscripts too: no guard covers them
-  bool at_first = false;                        ///< evaluate lane 0 only
-  std::map<Symbol, std::pair<std::vector<Expr>, Val>> elements;   ///< values of this element that are in registers
-  std::map<Expr, Val> given;                    ///< reads whose value is known (transposed blocks)
+  llvm::Value* first = nullptr;                                  ///< index of lane 0 along the vector axis
+  Val tail;                                                      ///< lanes in use; absent: all
+  Val active;                                                    ///< `if`: elements that may change; absent: all
+  std::span<const NestAxis> axes;                                ///< of the nest around it
+  bool checked = true;                                           ///< test affine subscripts too: no guard covers them
+  bool at_first = false;                                         ///< evaluate lane 0 only
+  std::map<Symbol, std::pair<std::vector<Expr>, Val>> elements;  ///< values of this element that are in registers
+  std::map<Expr, Val> given;                                     ///< reads whose value is known (transposed blocks)
   std::map<std::tuple<Expr, llvm::Value*, bool>, Val> memo;
   bool watch_inside = false;
-  Val inside;                                   ///< with watch_inside: whether all reads so far were inside their extents
+  Val inside;  ///< with watch_inside: whether all reads so far were inside their extents
 };
 
 /// targets = values, elementwise over the axes of the targets.
@@ -105,15 +105,15 @@ class KernelEmitter {
 
   // ---- emit_access.cpp ----
   struct Address {
-    llvm::Value* pointer = nullptr;             ///< of lane 0
-    llvm::Value* step = nullptr;                ///< elements from lane to lane; null: see offsets
-    llvm::Value* offsets = nullptr;             ///< of each lane, in elements from the base
-    Val ok;                                     ///< inside the extents; absent: proved or guarded
+    llvm::Value* pointer = nullptr;  ///< of lane 0
+    llvm::Value* step = nullptr;     ///< elements from lane to lane; null: see offsets
+    llvm::Value* offsets = nullptr;  ///< of each lane, in elements from the base
+    Val ok;                          ///< inside the extents; absent: proved or guarded
   };
   /// A tile value may share its name with a tensor of another rank.
   [[nodiscard]] const Place* find_place(Symbol, std::size_t rank) const;
   [[nodiscard]] const Place* find_place(const kernel::Access& a) const { return find_place(a.name, a.subscripts.size()); }
-  [[nodiscard]] bool may_overlap(const kernel::Access& a, const kernel::Access& b) const;   ///< not at the same subscripts
+  [[nodiscard]] bool may_overlap(const kernel::Access& a, const kernel::Access& b) const;  ///< not at the same subscripts
   [[nodiscard]] Symbol resolve(Symbol slot) const;
   std::vector<Expr> subscripts_of(const Place&, std::span<const Expr> subscripts);
   Expr untuple(Expr subscript);
@@ -127,8 +127,8 @@ class KernelEmitter {
   /// How the subscript moves when the axis advances by one; nullopt: not affine.
   std::optional<std::int64_t> coefficient(Expr subscript, Symbol axis) const;
   struct Range {
-    Expr origin;                                ///< the subscript where all axes are 0
-    std::int64_t below = 0, above = 0;          ///< how far the box reaches on either side
+    Expr origin;                        ///< the subscript where all axes are 0
+    std::int64_t below = 0, above = 0;  ///< how far the box reaches on either side
   };
   std::optional<Range> affine_range(Expr subscript, std::span<const NestAxis> axes) const;
   bool proved_inside(Expr subscript, llvm::Value* extent, std::span<const NestAxis> axes) const;
@@ -148,7 +148,7 @@ class KernelEmitter {
   [[nodiscard]] bool reads_memory(Expr) const;
   /// With `else`: the value where the reads were inside, `otherwise` elsewhere.
   Val eval_or(Expr value, Expr otherwise, Frame&);
-  Val scalar(Expr);                             ///< uniform: no axis
+  Val scalar(Expr);  ///< uniform: no axis
   llvm::Value* scalar_integer(Expr);
 
   // ---- emit_nest.cpp ----
@@ -208,24 +208,24 @@ class KernelEmitter {
   const LaunchLayout& layout_;
   Kinds kinds_;
   std::map<Symbol, int> reads_;
-  std::map<Symbol, Val> scalars_;               ///< uniform names: lets, loop variables, tags, dimensions
-  std::map<std::pair<Symbol, std::size_t>, Place> places_;   ///< by name and rank
-  std::map<Symbol, Symbol> slots_;              ///< slot -> channel
-  std::map<Symbol, kernel::Access> tokens_;     ///< of an mma: its accumulator
-  std::map<Symbol, std::int64_t> extents_;      ///< of axes and their parts
+  std::map<Symbol, Val> scalars_;                           ///< uniform names: lets, loop variables, tags, dimensions
+  std::map<std::pair<Symbol, std::size_t>, Place> places_;  ///< by name and rank
+  std::map<Symbol, Symbol> slots_;                          ///< slot -> channel
+  std::map<Symbol, kernel::Access> tokens_;                 ///< of an mma: its accumulator
+  std::map<Symbol, std::int64_t> extents_;                  ///< of axes and their parts
   struct Part {
     Symbol axis;
     std::int64_t stride = 1;
   };
   std::map<Symbol, Part> parts_;
-  std::map<Symbol, std::vector<Symbol>> split_;  ///< axis -> parts, slowest first
-  std::vector<std::pair<llvm::Argument*, std::int64_t>> arrays_;   ///< placeholder, offset in the arena
+  std::map<Symbol, std::vector<Symbol>> split_;                   ///< axis -> parts, slowest first
+  std::vector<std::pair<llvm::Argument*, std::int64_t>> arrays_;  ///< placeholder, offset in the arena
   std::int64_t arena_bytes_ = 0;
   int temporaries_ = 0;
   std::vector<Map> pending_;
   std::vector<Symbol> pending_axes_;
-  std::optional<kernel::Access> condition_;     ///< of the `if` around the present statement
-  std::set<Symbol> conditional_;                ///< names that the `if` may change
+  std::optional<kernel::Access> condition_;  ///< of the `if` around the present statement
+  std::set<Symbol> conditional_;             ///< names that the `if` may change
   std::string error_;
 };
 

@@ -63,7 +63,8 @@ Val Ops::exp_f32(Val x) {
   return scale_by_power(Val{b.CreateFAdd(e.v, f32(1, x).v), Kind::f32, x.lanes}, n);
 }
 
-// x = 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); subnormals are scaled up first. Zero, negative and special arguments: see finish_logarithm.
+// x = 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); subnormals are scaled up first. Zero, negative and special arguments: see
+// finish_logarithm.
 std::pair<Val, Val> Ops::split_logarithm(Val x) {
   llvm::Type* integer_type = like(b, x.lanes);
   const auto constant = [&](std::uint64_t value) { return llvm::ConstantInt::get(integer_type, value); };
@@ -85,9 +86,9 @@ Val Ops::finish_logarithm(Val result, Val x) {
 }
 
 namespace {
-constexpr std::initializer_list<double> log1p_tail = {0.3333331346511841,   -0.25000008940696716, 0.2000211924314499,
-                                                      -0.1666799634695053,  0.14219550788402557,  -0.1240558996796608,
-                                                      0.11888178437948227,  -0.11675652861595154, 0.06746608018875122};
+constexpr std::initializer_list<double> log1p_tail = {0.3333331346511841,  -0.25000008940696716, 0.2000211924314499,
+                                                      -0.1666799634695053, 0.14219550788402557,  -0.1240558996796608,
+                                                      0.11888178437948227, -0.11675652861595154, 0.06746608018875122};
 }
 
 Val Ops::log_f32(Val x) {

@@ -8,36 +8,61 @@ namespace {
 
 std::optional<double> binary_value(Op op, double x, double y) {
   switch (op) {
-    case Op::add: return x + y;
-    case Op::sub: return x - y;
-    case Op::mul: return x * y;
-    case Op::div: return y == 0 ? std::optional<double>() : x / y;
-    case Op::floordiv: return y == 0 ? std::optional<double>() : std::floor(x / y);
-    case Op::mod: return y == 0 ? std::optional<double>() : x - y * std::floor(x / y);
-    case Op::pow: return std::pow(x, y);
-    case Op::eq: return x == y ? 1 : 0;
-    case Op::ne: return x != y ? 1 : 0;
-    case Op::lt: return x < y ? 1 : 0;
-    case Op::le: return x <= y ? 1 : 0;
-    case Op::gt: return x > y ? 1 : 0;
-    case Op::ge: return x >= y ? 1 : 0;
-    case Op::logical_and: return x != 0 && y != 0 ? 1 : 0;
-    case Op::logical_or: return x != 0 || y != 0 ? 1 : 0;
-    case Op::min: return std::fmin(x, y);
-    case Op::max: return std::fmax(x, y);
-    default: return std::nullopt;
+    case Op::add:
+      return x + y;
+    case Op::sub:
+      return x - y;
+    case Op::mul:
+      return x * y;
+    case Op::div:
+      return y == 0 ? std::optional<double>() : x / y;
+    case Op::floordiv:
+      return y == 0 ? std::optional<double>() : std::floor(x / y);
+    case Op::mod:
+      return y == 0 ? std::optional<double>() : x - y * std::floor(x / y);
+    case Op::pow:
+      return std::pow(x, y);
+    case Op::eq:
+      return x == y ? 1 : 0;
+    case Op::ne:
+      return x != y ? 1 : 0;
+    case Op::lt:
+      return x < y ? 1 : 0;
+    case Op::le:
+      return x <= y ? 1 : 0;
+    case Op::gt:
+      return x > y ? 1 : 0;
+    case Op::ge:
+      return x >= y ? 1 : 0;
+    case Op::logical_and:
+      return x != 0 && y != 0 ? 1 : 0;
+    case Op::logical_or:
+      return x != 0 || y != 0 ? 1 : 0;
+    case Op::min:
+      return std::fmin(x, y);
+    case Op::max:
+      return std::fmax(x, y);
+    default:
+      return std::nullopt;
   }
 }
 
 std::optional<double> unary_value(Op op, double x) {
   switch (op) {
-    case Op::neg: return -x;
-    case Op::logical_not: return x == 0 ? 1 : 0;
-    case Op::abs: return std::fabs(x);
-    case Op::floor: return std::floor(x);
-    case Op::sqrt: return std::sqrt(x);
-    case Op::cast: return x;
-    default: return std::nullopt;
+    case Op::neg:
+      return -x;
+    case Op::logical_not:
+      return x == 0 ? 1 : 0;
+    case Op::abs:
+      return std::fabs(x);
+    case Op::floor:
+      return std::floor(x);
+    case Op::sqrt:
+      return std::sqrt(x);
+    case Op::cast:
+      return x;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -45,9 +70,12 @@ std::optional<double> unary_value(Op op, double x) {
 
 std::optional<double> evaluate(Expr e, const HostValues& values) {
   switch (e.op()) {
-    case Op::number: return e.node().inexact != 0 ? e.node().inexact : e.node().number.to_double();
-    case Op::infinity: return HUGE_VAL;
-    case Op::boolean: return e.node().truth ? 1 : 0;
+    case Op::number:
+      return e.node().inexact != 0 ? e.node().inexact : e.node().number.to_double();
+    case Op::infinity:
+      return HUGE_VAL;
+    case Op::boolean:
+      return e.node().truth ? 1 : 0;
     case Op::index:
     case Op::dim:
     case Op::symbol:
@@ -59,7 +87,8 @@ std::optional<double> evaluate(Expr e, const HostValues& values) {
       const auto condition = evaluate(e.arg(0), values);
       return condition ? evaluate(e.arg(*condition != 0 ? 1 : 2), values) : condition;
     }
-    default: break;
+    default:
+      break;
   }
   if (e.args().empty() || e.is(Op::reduce) || e.is(Op::call)) return std::nullopt;
   std::optional<double> result = evaluate(e.arg(0), values);

@@ -26,8 +26,8 @@ class CompiledCode {
   CompiledCode& operator=(CompiledCode&&) noexcept;
 
   [[nodiscard]] WorkFunction kernel(std::size_t) const;
-  [[nodiscard]] std::int64_t arena_bytes() const;   ///< of one thread, the largest over the kernels
-  [[nodiscard]] const std::string& llvm_ir() const; ///< optimised
+  [[nodiscard]] std::int64_t arena_bytes() const;    ///< of one thread, the largest over the kernels
+  [[nodiscard]] const std::string& llvm_ir() const;  ///< optimised
   [[nodiscard]] const std::string& assembly() const;
   [[nodiscard]] const CompileTimes& times() const;
 

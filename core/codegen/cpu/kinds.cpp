@@ -115,21 +115,29 @@ struct Inference {
 
 Kind kind_of(DType dtype) {
   switch (dtype) {
-    case DType::boolean: return Kind::boolean;
+    case DType::boolean:
+      return Kind::boolean;
     case DType::i64:
     case DType::i32:
-    case DType::i8: return Kind::integer;
-    case DType::f64: return Kind::f64;
-    default: return Kind::f32;
+    case DType::i8:
+      return Kind::integer;
+    case DType::f64:
+      return Kind::f64;
+    default:
+      return Kind::f32;
   }
 }
 
 DType storage_of(Kind kind) {
   switch (settled(kind)) {
-    case Kind::boolean: return DType::boolean;
-    case Kind::integer: return DType::i64;
-    case Kind::f64: return DType::f64;
-    default: return DType::f32;
+    case Kind::boolean:
+      return DType::boolean;
+    case Kind::integer:
+      return DType::i64;
+    case Kind::f64:
+      return DType::f64;
+    default:
+      return DType::f32;
   }
 }
 
@@ -142,8 +150,10 @@ ReducerRef reducer_of(const kernel::Module& module, Symbol name) {
 Kind kind_of(Expr e, const Kinds& kinds, const kernel::Module& module) {
   const auto of = [&](std::size_t i) { return kind_of(e.arg(i), kinds, module); };
   switch (e.op()) {
-    case Op::number: return e.node().inexact == 0 && e.node().number.is_integer() ? Kind::literal : Kind::real_literal;
-    case Op::infinity: return Kind::real_literal;
+    case Op::number:
+      return e.node().inexact == 0 && e.node().number.is_integer() ? Kind::literal : Kind::real_literal;
+    case Op::infinity:
+      return Kind::real_literal;
     case Op::boolean:
     case Op::logical_not:
     case Op::logical_and:
@@ -153,23 +163,30 @@ Kind kind_of(Expr e, const Kinds& kinds, const kernel::Module& module) {
     case Op::lt:
     case Op::le:
     case Op::gt:
-    case Op::ge: return Kind::boolean;
+    case Op::ge:
+      return Kind::boolean;
     case Op::index:
     case Op::dim:
     case Op::symbol:
-    case Op::read: return of_name(e.name(), kinds);
-    case Op::cast: return kind_of(e.node().dtype);
-    case Op::reduce: return of_reduce(e, kinds, module, 0);
+    case Op::read:
+      return of_name(e.name(), kinds);
+    case Op::cast:
+      return kind_of(e.node().dtype);
+    case Op::reduce:
+      return of_reduce(e, kinds, module, 0);
     case Op::tuple:
-    case Op::extent: return Kind::integer;
+    case Op::extent:
+      return Kind::integer;
     case Op::neg:
     case Op::abs:
-    case Op::floor: return of(0) == Kind::boolean ? Kind::integer : of(0);
+    case Op::floor:
+      return of(0) == Kind::boolean ? Kind::integer : of(0);
     case Op::add:
     case Op::sub:
     case Op::mul:
     case Op::floordiv:
-    case Op::mod: return std::max(join(of(0), of(1)), Kind::literal);
+    case Op::mod:
+      return std::max(join(of(0), of(1)), Kind::literal);
     case Op::div:
     case Op::pow: {
       const Kind kind = join(of(0), of(1));
@@ -177,9 +194,12 @@ Kind kind_of(Expr e, const Kinds& kinds, const kernel::Module& module) {
       return kind == Kind::f64 ? kind : kind == Kind::real_literal || kind == Kind::literal ? Kind::real_literal : Kind::f32;
     }
     case Op::min:
-    case Op::max: return join(of(0), of(1));
-    case Op::where: return join(of(1), of(2));
-    default: return e.args().empty() ? Kind::f32 : std::max(of(0), Kind::f32);
+    case Op::max:
+      return join(of(0), of(1));
+    case Op::where:
+      return join(of(1), of(2));
+    default:
+      return e.args().empty() ? Kind::f32 : std::max(of(0), Kind::f32);
   }
 }
 

@@ -24,7 +24,8 @@ using Kinds = std::map<Symbol, Kind>;
 
 /// Kind of an expression, given the kinds of the names it reads (absent: an integer, as indices, dimensions and tags are).
 [[nodiscard]] Kind kind_of(Expr, const Kinds&, const kernel::Module&);
-/// Kinds of every tile value, let and buffer of the kernel, parameters included. A fixed point: a carried 0 becomes f32 where f32 is assigned.
+/// Kinds of every tile value, let and buffer of the kernel, parameters included. A fixed point: a carried 0 becomes f32 where f32 is
+/// assigned.
 [[nodiscard]] Kinds infer_kinds(const kernel::Module&, const kernel::Kernel&);
 /// The reducer of a reduce node: built in or declared by the module; nullptr if there is none.
 [[nodiscard]] ReducerRef reducer_of(const kernel::Module&, Symbol name);

@@ -28,6 +28,8 @@ std::vector<std::string> candidates() {
   return {here + "/" + file_name, here + "/../lib/" + file_name, here + "/../" + file_name};
 }
 
+}  // namespace
+
 Result<const fathom_cpu_api*> open_plugin() {
   std::string tried;
   for (const std::string& path : candidates()) {
@@ -47,14 +49,13 @@ Result<const fathom_cpu_api*> open_plugin() {
     if (entry == nullptr) return refuse(path + " is not a CPU back end of Fathom: it has no fathom_cpu_plugin.");
     const fathom_cpu_api* api = entry();
     if (api == nullptr || api->abi != FATHOM_CPU_ABI)
-      return refuse("The CPU back end " + path + " belongs to another version of Fathom.", {}, "Build both together: ninja fathom fathom_cpu.");
+      return refuse("The CPU back end " + path + " belongs to another version of Fathom.", {},
+                    "Build both together: ninja fathom fathom_cpu.");
     return api;
   }
   return refuse("The CPU back end (" + std::string(file_name) + ") was not found; looked at " + tried + ".", {},
                 "Build it (apt-get install llvm-19-dev, then ninja fathom_cpu), or name the file in FATHOM_CPU_PLUGIN.");
 }
-
-}  // namespace
 
 Result<const fathom_cpu_api*> load_plugin() {
   static const Result<const fathom_cpu_api*> loaded = open_plugin();

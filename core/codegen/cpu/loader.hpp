@@ -9,5 +9,7 @@ namespace fathom::cpu {
 /// The plug-in, opened once a process. Looked for in $FATHOM_CPU_PLUGIN (a file), else beside the executable, in ../lib of it, and in the
 /// folder above (a build tree). The Refusal says where it looked, what the system answered and what to do.
 [[nodiscard]] Result<const fathom_cpu_api*> load_plugin();
+/// The same without remembering the answer.
+[[nodiscard]] Result<const fathom_cpu_api*> open_plugin();
 
 }  // namespace fathom::cpu

@@ -13,12 +13,16 @@ using llvm::Intrinsic::ID;
 
 llvm::Type* Ops::element_type(Kind kind) {
   switch (kind) {
-    case Kind::boolean: return b.getInt1Ty();
+    case Kind::boolean:
+      return b.getInt1Ty();
     case Kind::literal:
-    case Kind::integer: return b.getInt64Ty();
-    case Kind::f32: return b.getFloatTy();
+    case Kind::integer:
+      return b.getInt64Ty();
+    case Kind::f32:
+      return b.getFloatTy();
     case Kind::real_literal:
-    case Kind::f64: return b.getDoubleTy();
+    case Kind::f64:
+      return b.getDoubleTy();
   }
   return b.getFloatTy();
 }
@@ -30,17 +34,24 @@ llvm::Type* Ops::type(Kind kind, int lanes) {
 
 llvm::Type* Ops::memory_type(DType dtype) {
   switch (dtype) {
-    case DType::f64: return b.getDoubleTy();
-    case DType::f16: return b.getHalfTy();
-    case DType::bf16: return b.getInt16Ty();
-    case DType::i64: return b.getInt64Ty();
-    case DType::i32: return b.getInt32Ty();
+    case DType::f64:
+      return b.getDoubleTy();
+    case DType::f16:
+      return b.getHalfTy();
+    case DType::bf16:
+      return b.getInt16Ty();
+    case DType::i64:
+      return b.getInt64Ty();
+    case DType::i32:
+      return b.getInt32Ty();
     case DType::i8:
     case DType::f8e4m3:
     case DType::f8e5m2:
-    case DType::boolean: return b.getInt8Ty();
+    case DType::boolean:
+      return b.getInt8Ty();
     case DType::real:
-    case DType::f32: return b.getFloatTy();
+    case DType::f32:
+      return b.getFloatTy();
   }
   return b.getFloatTy();
 }
@@ -126,16 +137,20 @@ Val Ops::from_memory(llvm::Value* bits, DType dtype, int lanes) {
   const Kind kind = kind_of(dtype);
   llvm::Type* to = type(kind, lanes);
   switch (dtype) {
-    case DType::boolean: return {b.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())), kind, lanes};
+    case DType::boolean:
+      return {b.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())), kind, lanes};
     case DType::i8:
-    case DType::i32: return {b.CreateSExt(bits, to), kind, lanes};
-    case DType::f16: return {b.CreateFPExt(bits, to), kind, lanes};
+    case DType::i32:
+      return {b.CreateSExt(bits, to), kind, lanes};
+    case DType::f16:
+      return {b.CreateFPExt(bits, to), kind, lanes};
     case DType::bf16: {
       llvm::Type* wide =
           lanes == 1 ? static_cast<llvm::Type*>(b.getInt32Ty()) : llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(lanes));
       return {b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, wide), llvm::ConstantInt::get(wide, 16)), to), kind, lanes};
     }
-    default: return {bits, kind, lanes};
+    default:
+      return {bits, kind, lanes};
   }
 }
 
@@ -144,12 +159,17 @@ llvm::Value* Ops::to_memory(Val value, DType dtype, int lanes) {
   llvm::Type* to = lanes == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
   value = splat(dtype == DType::i32 || dtype == DType::i8 ? round_to(value, dtype) : convert(value, kind_of(dtype)), lanes);
   switch (dtype) {
-    case DType::boolean: return b.CreateZExt(value.v, to);
+    case DType::boolean:
+      return b.CreateZExt(value.v, to);
     case DType::i8:
-    case DType::i32: return b.CreateTrunc(value.v, to);
-    case DType::f16: return b.CreateFPTrunc(value.v, to);
-    case DType::bf16: return b.CreateTrunc(bits_of_bf16(value).v, to);
-    default: return value.v;
+    case DType::i32:
+      return b.CreateTrunc(value.v, to);
+    case DType::f16:
+      return b.CreateFPTrunc(value.v, to);
+    case DType::bf16:
+      return b.CreateTrunc(bits_of_bf16(value).v, to);
+    default:
+      return value.v;
   }
 }
 
@@ -181,8 +201,9 @@ Val Ops::comparison(Op op, Val left, Val right) {
     Op op;
     P::Predicate ordered, integer;
   };
-  static constexpr Row rows[] = {{Op::eq, P::FCMP_OEQ, P::ICMP_EQ},  {Op::ne, P::FCMP_UNE, P::ICMP_NE},  {Op::lt, P::FCMP_OLT, P::ICMP_SLT},
-                                 {Op::le, P::FCMP_OLE, P::ICMP_SLE}, {Op::gt, P::FCMP_OGT, P::ICMP_SGT}, {Op::ge, P::FCMP_OGE, P::ICMP_SGE}};
+  static constexpr Row rows[] = {{Op::eq, P::FCMP_OEQ, P::ICMP_EQ},  {Op::ne, P::FCMP_UNE, P::ICMP_NE},
+                                 {Op::lt, P::FCMP_OLT, P::ICMP_SLT}, {Op::le, P::FCMP_OLE, P::ICMP_SLE},
+                                 {Op::gt, P::FCMP_OGT, P::ICMP_SGT}, {Op::ge, P::FCMP_OGE, P::ICMP_SGE}};
   const Kind kind = unify(left, right);
   for (const Row& row : rows)
     if (row.op == op)
@@ -197,8 +218,9 @@ Val Ops::extremum(Op op, Val left, Val right) {
   const bool largest = op == Op::max;
   if (!is_float_kind(kind)) {
     const ID id = largest ? llvm::Intrinsic::smax : llvm::Intrinsic::smin;
-    return {b.CreateBinaryIntrinsic(kind == Kind::boolean ? (largest ? llvm::Intrinsic::umax : llvm::Intrinsic::umin) : id, left.v, right.v), kind,
-            left.lanes};
+    return {
+        b.CreateBinaryIntrinsic(kind == Kind::boolean ? (largest ? llvm::Intrinsic::umax : llvm::Intrinsic::umin) : id, left.v, right.v),
+        kind, left.lanes};
   }
   llvm::Value* ordered = largest ? b.CreateFCmpOGT(left.v, right.v) : b.CreateFCmpOLT(left.v, right.v);
   llvm::Value* best = b.CreateSelect(ordered, left.v, right.v);
@@ -213,8 +235,7 @@ Val Ops::floor_division(Op op, Val left, Val right) {
   llvm::Value *n = left.v, *d = right.v, *safe = d;
   llvm::Value* zero = llvm::Constant::getNullValue(n->getType());
   if (!llvm::isa<llvm::Constant>(d) || llvm::cast<llvm::Constant>(d)->isNullValue() || llvm::cast<llvm::Constant>(d)->isAllOnesValue()) {
-    llvm::Value* special =
-        b.CreateOr(b.CreateICmpEQ(d, zero), b.CreateICmpEQ(d, llvm::Constant::getAllOnesValue(d->getType())));
+    llvm::Value* special = b.CreateOr(b.CreateICmpEQ(d, zero), b.CreateICmpEQ(d, llvm::Constant::getAllOnesValue(d->getType())));
     safe = b.CreateSelect(special, llvm::ConstantInt::get(d->getType(), 1), d);
   }
   llvm::Value* remainder = b.CreateSRem(n, safe);
@@ -260,9 +281,15 @@ Val Ops::arithmetic(Op op, Val left, Val right, Kind kind) {
   const bool real_kind = is_float_kind(kind);
   llvm::Value* v = nullptr;
   switch (op) {
-    case Op::add: v = real_kind ? b.CreateFAdd(left.v, right.v) : b.CreateAdd(left.v, right.v); break;
-    case Op::sub: v = real_kind ? b.CreateFSub(left.v, right.v) : b.CreateSub(left.v, right.v); break;
-    default: v = real_kind ? b.CreateFMul(left.v, right.v) : b.CreateMul(left.v, right.v); break;
+    case Op::add:
+      v = real_kind ? b.CreateFAdd(left.v, right.v) : b.CreateAdd(left.v, right.v);
+      break;
+    case Op::sub:
+      v = real_kind ? b.CreateFSub(left.v, right.v) : b.CreateSub(left.v, right.v);
+      break;
+    default:
+      v = real_kind ? b.CreateFMul(left.v, right.v) : b.CreateMul(left.v, right.v);
+      break;
   }
   return {v, kind, left.lanes};
 }
@@ -274,10 +301,13 @@ Val Ops::binary(Op op, Val left, Val right) {
     case Op::lt:
     case Op::le:
     case Op::gt:
-    case Op::ge: return comparison(op, left, right);
+    case Op::ge:
+      return comparison(op, left, right);
     case Op::min:
-    case Op::max: return extremum(op, left, right);
-    case Op::pow: return power(left, right);
+    case Op::max:
+      return extremum(op, left, right);
+    case Op::pow:
+      return power(left, right);
     case Op::logical_and:
     case Op::logical_or: {
       left = convert(left, Kind::boolean);
@@ -285,7 +315,8 @@ Val Ops::binary(Op op, Val left, Val right) {
       unify(left, right);
       return {op == Op::logical_and ? b.CreateAnd(left.v, right.v) : b.CreateOr(left.v, right.v), Kind::boolean, left.lanes};
     }
-    default: break;
+    default:
+      break;
   }
   Kind kind = unify(left, right);
   if (kind == Kind::boolean) {  // arithmetic on truth values counts them
@@ -318,32 +349,45 @@ Val Ops::unary(Op op, Val x) {
     case Op::neg:
       if (x.kind == Kind::boolean) x = convert(x, Kind::integer);
       return {is_float_kind(x.kind) ? b.CreateFNeg(x.v) : b.CreateNeg(x.v), x.kind, x.lanes};
-    case Op::logical_not: return negation(convert(x, Kind::boolean));
+    case Op::logical_not:
+      return negation(convert(x, Kind::boolean));
     case Op::abs:
       if (is_float_kind(x.kind)) return intrinsic(llvm::Intrinsic::fabs, {x});
       return {b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x.v, b.getFalse()), x.kind, x.lanes};
     case Op::floor:
       if (is_float_kind(x.kind)) return intrinsic(llvm::Intrinsic::floor, {x});
       return x;
-    default: break;
+    default:
+      break;
   }
   if (x.kind != Kind::f64) x = convert(x, Kind::f32);
   const bool wide = x.kind == Kind::f64;
   switch (op) {
-    case Op::sqrt: return intrinsic(llvm::Intrinsic::sqrt, {x});
-    case Op::rsqrt: return binary(Op::div, real(1, x.kind, x.lanes), intrinsic(llvm::Intrinsic::sqrt, {x}));
-    case Op::exp: return wide ? libm("exp", x) : exp_f32(x);
-    case Op::exp2: return wide ? libm("exp2", x) : exp2_f32(x);
-    case Op::log: return wide ? libm("log", x) : log_f32(x);
-    case Op::log2: return wide ? libm("log2", x) : log2_f32(x);
-    case Op::sin: return libm(wide ? "sin" : "sinf", x);
-    case Op::cos: return libm(wide ? "cos" : "cosf", x);
-    case Op::tanh: return wide ? libm("tanh", x) : tanh_f32(x);
-    case Op::erf: return wide ? libm("erf", x) : erf_f32(x);
+    case Op::sqrt:
+      return intrinsic(llvm::Intrinsic::sqrt, {x});
+    case Op::rsqrt:
+      return binary(Op::div, real(1, x.kind, x.lanes), intrinsic(llvm::Intrinsic::sqrt, {x}));
+    case Op::exp:
+      return wide ? libm("exp", x) : exp_f32(x);
+    case Op::exp2:
+      return wide ? libm("exp2", x) : exp2_f32(x);
+    case Op::log:
+      return wide ? libm("log", x) : log_f32(x);
+    case Op::log2:
+      return wide ? libm("log2", x) : log2_f32(x);
+    case Op::sin:
+      return libm(wide ? "sin" : "sinf", x);
+    case Op::cos:
+      return libm(wide ? "cos" : "cosf", x);
+    case Op::tanh:
+      return wide ? libm("tanh", x) : tanh_f32(x);
+    case Op::erf:
+      return wide ? libm("erf", x) : erf_f32(x);
     case Op::sigmoid:
       if (!wide) return sigmoid_f32(x);
       return binary(Op::div, real(1, x.kind, x.lanes), binary(Op::add, real(1, x.kind, x.lanes), libm("exp", unary(Op::neg, x))));
-    default: return x;
+    default:
+      return x;
   }
 }
 
@@ -364,9 +408,9 @@ Val Ops::libm(const char* name, Val x, const Val* second) {
   if (x.lanes == 1) return {call([](const Val& value) { return value.v; }), x.kind, 1};
   llvm::Value* result = llvm::PoisonValue::get(x.v->getType());
   for (int i = 0; i < x.lanes; ++i)
-    result = b.CreateInsertElement(
-        result, call([&](const Val& value) { return b.CreateExtractElement(value.v, static_cast<std::uint64_t>(i)); }),
-        static_cast<std::uint64_t>(i));
+    result = b.CreateInsertElement(result,
+                                   call([&](const Val& value) { return b.CreateExtractElement(value.v, static_cast<std::uint64_t>(i)); }),
+                                   static_cast<std::uint64_t>(i));
   return {result, x.kind, x.lanes};
 }
 

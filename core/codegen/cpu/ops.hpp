@@ -40,8 +40,8 @@ class Ops {
   Val integer(std::int64_t value) { return {i64(value), Kind::integer, 1}; }
   Val real(double value, Kind kind, int lanes = 1);
   Val truth(bool value) { return {b.getInt1(value), Kind::boolean, 1}; }
-  Val iota(llvm::Value* first, int lanes);   ///< first, first+1, …
-  Val first_lanes(std::int64_t active, int lanes);   ///< a mask with the first `active` lanes set
+  Val iota(llvm::Value* first, int lanes);          ///< first, first+1, …
+  Val first_lanes(std::int64_t active, int lanes);  ///< a mask with the first `active` lanes set
 
   // ---- shape and kind ----
   Val splat(Val, int lanes);
@@ -59,7 +59,7 @@ class Ops {
   Val binary(Op, Val, Val);
   Val unary(Op, Val);
   Val select(Val condition, Val then, Val otherwise);
-  Val conjunction(Val, Val);   ///< of masks; an absent one is all true
+  Val conjunction(Val, Val);  ///< of masks; an absent one is all true
   Val negation(Val);
   /// A condition of one lane, for a branch.
   llvm::Value* any_lane(Val mask);

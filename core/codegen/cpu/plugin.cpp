@@ -43,7 +43,8 @@ fathom_cpu_module* compile(const char* kernel_text, char** error) {
 int32_t run(const fathom_cpu_module* module, const fathom_tensor* arguments, int32_t count, const int64_t* dims, int32_t dim_count,
             int32_t threads, char** error) {
   try {
-    const auto done = cpu::run(*module->program, {arguments, static_cast<std::size_t>(count)}, {dims, static_cast<std::size_t>(dim_count)}, threads);
+    const auto done =
+        cpu::run(*module->program, {arguments, static_cast<std::size_t>(count)}, {dims, static_cast<std::size_t>(dim_count)}, threads);
     if (done) return 0;
     set(error, done.error());
   } catch (const std::exception& e) {
@@ -60,7 +61,7 @@ void free_text(char* text) { std::free(text); }
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const fathom_cpu_api* fathom_cpu_plugin(void) {
-  static const fathom_cpu_api api = {FATHOM_CPU_ABI, host_cpu, cpu::host_lanes, compile,   llvm_ir,         assembly,
-                                     run,            free_module, free_text,    cpu::peak_gflops};
+  static const fathom_cpu_api api = {FATHOM_CPU_ABI, host_cpu, cpu::host_lanes, compile,   llvm_ir,
+                                     assembly,       run,      free_module,     free_text, cpu::peak_gflops};
   return &api;
 }

@@ -1,4 +1,4 @@
-// The pool: threads sleep on a condition variable between jobs and end with the process (or when the plug-in is unloaded).
+// The pool: threads sleep on a condition variable between jobs and end with the process; the plug-in is never unloaded.
 #include "codegen/cpu/pool.hpp"
 
 #include <condition_variable>
@@ -11,15 +11,6 @@ namespace {
 
 class Pool {
  public:
-  ~Pool() {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    wake_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
   void run(int workers, const std::function<void(int)>& job) {
     const std::lock_guard one_job(caller_);
     {
@@ -44,8 +35,7 @@ class Pool {
   void serve(int worker, unsigned long seen) {
     std::unique_lock lock(mutex_);
     for (;;) {
-      wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
-      if (ending_) return;
+      wake_.wait(lock, [&] { return generation_ != seen; });
       seen = generation_;
       if (worker >= workers_) continue;
       const std::function<void(int)>* job = job_;
@@ -62,7 +52,6 @@ class Pool {
   const std::function<void(int)>* job_ = nullptr;
   int workers_ = 0, waiting_ = 0;
   unsigned long generation_ = 0;
-  bool ending_ = false;
 };
 
 }  // namespace
@@ -73,7 +62,7 @@ int default_threads() {
 }
 
 void run_workers(int workers, const std::function<void(int)>& job) {
-  static Pool pool;
+  static Pool& pool = *new Pool;  // never destroyed: its threads sleep until the process ends
   if (workers <= 1)
     job(0);
   else

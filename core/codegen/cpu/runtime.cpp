@@ -41,12 +41,17 @@ double scalar_value(const void* data, DType dtype) {
     return static_cast<double>(zero);
   };
   switch (dtype) {
-    case DType::f64: return as(double{});
-    case DType::i64: return as(std::int64_t{});
-    case DType::i32: return as(std::int32_t{});
+    case DType::f64:
+      return as(double{});
+    case DType::i64:
+      return as(std::int64_t{});
+    case DType::i32:
+      return as(std::int32_t{});
     case DType::i8:
-    case DType::boolean: return as(std::int8_t{});
-    default: return as(float{});
+    case DType::boolean:
+      return as(std::int8_t{});
+    default:
+      return as(float{});
   }
 }
 
@@ -82,11 +87,12 @@ Result<void> bind_tensor(const LaunchTensor& expected, const fathom_tensor& give
     const auto extent = evaluate_whole(expected.extents[d], launch.values);
     if (!extent) return refuse("The extent " + print(expected.extents[d]) + " of " + name + " has no value at launch.");
     if (given.extents[d] != *extent)
-      return refuse("Axis " + std::to_string(d) + " of " + name + " has " + std::to_string(given.extents[d]) + " elements; the kernel expects " +
-                    print(expected.extents[d]) + " = " + std::to_string(*extent) + ".");
+      return refuse("Axis " + std::to_string(d) + " of " + name + " has " + std::to_string(given.extents[d]) +
+                    " elements; the kernel expects " + print(expected.extents[d]) + " = " + std::to_string(*extent) + ".");
     if (static_cast<int>(d) == expected.contiguous && *extent > 1 && given.strides[d] != 1)
-      return refuse("Axis " + std::to_string(d) + " of " + name + " must be contiguous, but its stride is " + std::to_string(given.strides[d]) + ".",
-                    {}, "Declare the parameter 'strided', or pass a contiguous copy.");
+      return refuse(
+          "Axis " + std::to_string(d) + " of " + name + " must be contiguous, but its stride is " + std::to_string(given.strides[d]) + ".",
+          {}, "Declare the parameter 'strided', or pass a contiguous copy.");
     empty = empty || *extent == 0;
     launch.extents.push_back(*extent);
     launch.strides.push_back(given.strides[d]);
@@ -105,7 +111,8 @@ Result<void> bind_workspace(const LaunchTensor& tensor, bool zero, Arguments& la
   std::vector<std::int64_t> extents;
   for (Expr e : tensor.extents) {
     const auto extent = evaluate_whole(e, launch.values);
-    if (!extent || *extent < 0) return refuse("The extent " + print(e) + " of the workspace '" + tensor.name.text() + "' has no value at launch.");
+    if (!extent || *extent < 0)
+      return refuse("The extent " + print(e) + " of the workspace '" + tensor.name.text() + "' has no value at launch.");
     if (*extent > 0 && count > largest_workspace / *extent) return refuse("The workspace '" + tensor.name.text() + "' is too large.");
     count *= *extent;
     extents.push_back(*extent);
@@ -175,7 +182,8 @@ Result<void> run_kernel(const Program& program, std::size_t which, Arguments& la
   for (const kernel::Let& let : k.lets)
     if (const auto value = evaluate(let.value, values)) values[let.name] = *value;
   const auto lo = evaluate_whole(k.work.lo, values), hi = evaluate_whole(k.work.hi, values);
-  if (!lo || !hi) return refuse("The work " + print(k.work.lo) + ":" + print(k.work.hi) + " of kernel '" + k.name.text() + "' has no value at launch.");
+  if (!lo || !hi)
+    return refuse("The work " + print(k.work.lo) + ":" + print(k.work.hi) + " of kernel '" + k.name.text() + "' has no value at launch.");
   const std::int64_t count = *hi - *lo;
   if (count <= 0) return {};
   const int workers = static_cast<int>(std::min<std::int64_t>(threads, count));
@@ -209,7 +217,8 @@ Result<std::unique_ptr<Program>> compile_module(kernel::Module module) {
   LaunchLayout layout = launch_layout(module);
   for (const LaunchTensor& tensor : layout.tensors)
     if (tensor.dtype == DType::f8e4m3 || tensor.dtype == DType::f8e5m2)
-      return refuse("'" + tensor.name.text() + "' is stored as " + std::string(name(tensor.dtype)) + ", which the CPU back end does not handle.");
+      return refuse("'" + tensor.name.text() + "' is stored as " + std::string(name(tensor.dtype)) +
+                    ", which the CPU back end does not handle.");
   auto code = compile(module, layout);
   if (!code) return tl::unexpected(code.error());
   return std::make_unique<Program>(Program{std::move(module), std::move(layout), std::move(*code)});

@@ -1,0 +1,171 @@
+// Attention on the CPU: the compiled kernel against an unfused OpenBLAS sgemm + softmax (same vector exp) + sgemm, and against the FMA
+// peak, all in one run. Prints every cell, in wall time and in the CPU time of the calling thread (one thread only), which other
+// processes on the machine disturb less.
+//   bench_cpu_attention [S] [T] [H] [repeats] [kernel file]
+#include <cblas.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <sstream>
+#include <vector>
+
+#include "codegen/cpu/pool.hpp"
+#include "codegen/cpu/runtime.hpp"
+
+extern "C" void openblas_set_num_threads(int);
+
+namespace {
+
+constexpr std::int64_t depth = 64;
+using Clock = std::chrono::steady_clock;
+
+struct Times {
+  double wall = 1e30, cpu = 1e30;
+};
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+Times best_of(int repeats, const std::function<void()>& body) {
+  Times best;
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = Clock::now();
+    const double cpu = cpu_seconds();
+    body();
+    best.cpu = std::min(best.cpu, cpu_seconds() - cpu);
+    best.wall = std::min(best.wall, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+void softmax_row(float* row, std::int64_t n, fathom::cpu::ArrayFunction exp) {
+  constexpr int lanes = 16;
+  float most[lanes], sum[lanes] = {};
+  std::fill_n(most, lanes, -HUGE_VALF);
+  for (std::int64_t j = 0; j + lanes <= n; j += lanes)
+    for (int l = 0; l < lanes; ++l) most[l] = std::max(most[l], row[j + l]);
+  float m = *std::max_element(most, most + lanes);
+  for (std::int64_t j = n / lanes * lanes; j < n; ++j) m = std::max(m, row[j]);
+  for (std::int64_t j = 0; j < n; ++j) row[j] -= m;
+  exp(row, row, n);
+  for (std::int64_t j = 0; j + lanes <= n; j += lanes)
+    for (int l = 0; l < lanes; ++l) sum[l] += row[j + l];
+  float total = 0;
+  for (float part : sum) total += part;
+  for (std::int64_t j = n / lanes * lanes; j < n; ++j) total += row[j];
+  const float scale = 1 / total;
+  for (std::int64_t j = 0; j < n; ++j) row[j] *= scale;
+}
+
+struct Problem {
+  std::int64_t s, t, h;
+  std::vector<float> q, k, v, o, scores;
+};
+
+void unfused(Problem& p, fathom::cpu::ArrayFunction exp) {
+  const auto s = static_cast<int>(p.s), t = static_cast<int>(p.t), d = static_cast<int>(depth);
+  for (std::int64_t h = 0; h < p.h; ++h) {
+    const float *q = &p.q[static_cast<std::size_t>(h * p.s * depth)], *k = &p.k[static_cast<std::size_t>(h * p.t * depth)],
+                *v = &p.v[static_cast<std::size_t>(h * p.t * depth)];
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s, t, d, 0.125F, q, d, k, d, 0, p.scores.data(), t);
+    for (std::int64_t i = 0; i < p.s; ++i) softmax_row(&p.scores[static_cast<std::size_t>(i * p.t)], p.t, exp);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s, d, t, 1, p.scores.data(), t, v, d, 0,
+                &p.o[static_cast<std::size_t>(h * p.s * depth)], d);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace fathom;
+  const auto number = [&](int i, std::int64_t otherwise) { return argc > i ? std::strtoll(argv[i], nullptr, 10) : otherwise; };
+  Problem p{number(1, 4096), number(2, 4096), 8, {}, {}, {}, {}, {}};
+  p.h = number(3, 8);
+  const int repeats = static_cast<int>(number(4, 3));
+  const std::string path = argc > 5 ? argv[5] : FATHOM_SOURCE_DIR "/tests/codegen/attention_f32.kernel";
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  std::string source = text.str();
+  if (const auto at = source.find("H = 8"); at != std::string::npos) source.replace(at, 5, "H = " + std::to_string(p.h));
+  double compile_cpu = 1e30;
+  cpu::CompileTimes compile_times;
+  std::unique_ptr<cpu::Program> program;
+  for (int i = 0; i < 3; ++i) {
+    const double start = cpu_seconds();
+    auto made = cpu::compile_text(source);
+    if (!made) {
+      std::fprintf(stderr, "%s\n", made.error().reason.c_str());
+      return 1;
+    }
+    if (const double seconds = cpu_seconds() - start; seconds < compile_cpu) {
+      compile_cpu = seconds;
+      compile_times = (*made)->code.times();
+    }
+    program = std::move(*made);
+  }
+  std::printf("compile: %.0f ms of CPU time (wall: IR %.0f, O3 %.0f, code and link %.0f ms)\n", 1e3 * compile_cpu, compile_times.emit_ms,
+              compile_times.optimise_ms, compile_times.link_ms);
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (auto* tensor : {&p.q, &p.k, &p.v}) {
+    tensor->resize(static_cast<std::size_t>(p.h * (tensor == &p.q ? p.s : p.t) * depth));
+    for (float& x : *tensor) x = normal(random);
+  }
+  p.o.resize(p.q.size());
+  p.scores.resize(static_cast<std::size_t>(p.s * p.t));
+  std::vector<float> fused(p.q.size());
+  const std::int64_t rows[] = {1, p.h, p.s, depth}, keys[] = {1, p.h, p.t, depth};
+  const std::int64_t row_strides[] = {p.h * p.s * depth, p.s * depth, depth, 1}, key_strides[] = {p.h * p.t * depth, p.t * depth, depth, 1};
+  const fathom_tensor arguments[] = {{p.q.data(), rows, row_strides, 4},
+                                     {p.k.data(), keys, key_strides, 4},
+                                     {p.v.data(), keys, key_strides, 4},
+                                     {fused.data(), rows, row_strides, 4}};
+  const double flops = 4.0 * static_cast<double>(p.s * p.t * depth * p.h);
+  const auto exp = cpu::array_function("exp");
+  const auto [probe, per_trip] = cpu::fma_probe();
+  constexpr std::int64_t trips = 1'000'000;
+  for (int threads : {1, cpu::default_threads()}) {
+    openblas_set_num_threads(threads);
+    Times peak, kernel, blas;
+    const double wall_peak = cpu::peak_gflops(threads);
+    for (int round = 0; round < repeats; ++round) {  // interleaved, so that a busy moment hits all alike
+      const auto take = [](Times& best, const Times& now) { best = {std::min(best.wall, now.wall), std::min(best.cpu, now.cpu)}; };
+      take(peak, best_of(3, [&] {
+             volatile float sink = probe(trips);
+             (void)sink;
+           }));
+      take(kernel, best_of(1, [&] {
+             if (const auto done = cpu::run(*program, arguments, {}, threads); !done)
+               std::fprintf(stderr, "%s\n", done.error().reason.c_str());
+           }));
+      take(blas, best_of(1, [&] { unfused(p, exp); }));
+    }
+    float difference = 0;
+    for (std::size_t i = 0; i < fused.size(); ++i) difference = std::max(difference, std::fabs(fused[i] - p.o[i]));
+    std::printf("S %lld T %lld H %lld D %lld, %d thread%s, largest difference %.2g\n", static_cast<long long>(p.s),
+                static_cast<long long>(p.t), static_cast<long long>(p.h), static_cast<long long>(depth), threads, threads == 1 ? "" : "s",
+                static_cast<double>(difference));
+    std::printf("  wall: peak %.1f GF/s | fused %.1f ms %.1f GF/s = %.0f %% of peak | unfused %.1f ms %.1f GF/s | %.2fx\n", wall_peak,
+                1e3 * kernel.wall, flops / kernel.wall / 1e9, 100 * flops / kernel.wall / 1e9 / wall_peak, 1e3 * blas.wall,
+                flops / blas.wall / 1e9, blas.wall / kernel.wall);
+    if (threads == 1) {
+      const double cpu_peak = per_trip * static_cast<double>(trips) / peak.cpu / 1e9;
+      std::printf("  CPU time: peak %.1f GF/s | fused %.1f ms %.1f GF/s = %.0f %% of peak | unfused %.1f ms %.1f GF/s | %.2fx\n", cpu_peak,
+                  1e3 * kernel.cpu, flops / kernel.cpu / 1e9, 100 * flops / kernel.cpu / 1e9 / cpu_peak, 1e3 * blas.cpu,
+                  flops / blas.cpu / 1e9, blas.cpu / kernel.cpu);
+    }
+    if (cpu::default_threads() == 1) break;
+  }
+  return 0;
+}
