@@ -3,9 +3,7 @@
 
 #include <chrono>
 #include <cmath>
-#include <functional>
 
-#include "interp/run_kernel.hpp"
 #include "kernel_test.hpp"
 
 namespace fathom {
@@ -13,70 +11,14 @@ namespace {
 
 using interp::Array;
 using interp::Arrays;
+using test::attention;
+using test::expect_near;
+using test::noise;
 using test::parsed;
+using test::refusal;
+using test::run;
 using test::text_of;
-
-/// Numbers in -1..1 without a pattern that a wrong index would keep.
-Array noise(std::vector<std::int64_t> shape, unsigned seed) {
-  Array a{DType::f32, std::move(shape), {}};
-  std::int64_t size = 1;
-  for (const std::int64_t extent : a.shape) size *= extent;
-  std::uint64_t state = seed * 2654435761ULL + 12345;
-  for (std::int64_t i = 0; i < size; ++i) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    a.data.push_back(static_cast<double>(static_cast<float>(static_cast<double>(state >> 40U) / 8388608.0 - 1.0)));
-  }
-  return a;
-}
-
-Arrays run(const kernel::Module& m, Level level, const Arrays& inputs, const interp::RunOptions& options = {}) {
-  auto result = interp::run_module(m, level, inputs, options);
-  if (result) return std::move(*result);
-  ADD_FAILURE() << result.error().reason << " " << result.error().hint;
-  return {};
-}
-
-std::string refusal(const kernel::Module& m, Level level) {
-  const auto sound = level == Level::tile ? kernel::verify_tile(m) : kernel::verify(m);
-  return sound ? "" : sound.error().reason;
-}
-
-std::string with(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
-void expect_near(const Array& actual, const std::vector<double>& expected, double tolerance) {
-  ASSERT_EQ(actual.data.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const bool same = actual.data[i] == expected[i] || std::fabs(actual.data[i] - expected[i]) <= tolerance;
-    ASSERT_TRUE(same) << "element " << i << ": " << actual.data[i] << " instead of " << expected[i];
-  }
-}
-
-/// One head of attention in f64, by the textbook.
-std::vector<double> attention(const Array& q, const Array& k, const Array& v, std::int64_t s_count, std::int64_t t_count, std::int64_t depth,
-                              double scale, const std::function<bool(std::int64_t, std::int64_t)>& keeps) {
-  std::vector<double> out;
-  for (std::int64_t i = 0; i < s_count; ++i) {
-    std::vector<double> scores;
-    double top = -HUGE_VAL, total = 0;
-    for (std::int64_t j = 0; j < t_count; ++j) {
-      double score = 0;
-      for (std::int64_t d = 0; d < depth; ++d) score += q.data[static_cast<std::size_t>(i * depth + d)] * k.data[static_cast<std::size_t>(j * depth + d)];
-      scores.push_back(keeps(i, j) ? score * scale : -HUGE_VAL);
-      top = std::max(top, scores.back());
-    }
-    for (double& score : scores) total += score = top == -HUGE_VAL ? 0 : std::exp(score - top);
-    for (std::int64_t d = 0; d < depth; ++d) {
-      double sum = 0;
-      for (std::int64_t j = 0; j < t_count; ++j) sum += scores[static_cast<std::size_t>(j)] * v.data[static_cast<std::size_t>(j * depth + d)];
-      out.push_back(total == 0 ? 0 : sum / total);
-    }
-  }
-  return out;
-}
+using test::with;
 
 const char* small_attention = R"(
 dim S = runtime 100
@@ -144,8 +86,8 @@ TEST(RunTile, ragged_extents_and_run_time_dimensions_are_exact_up_to_rounding_an
     const auto start = std::chrono::steady_clock::now();
     const Arrays out = run(m, Level::tile, in, options);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    expect_near(out.at(Symbol("o")), attention(in.at(Symbol("q")), in.at(Symbol("k")), in.at(Symbol("v")), s, t, 8, 0.5, [](auto, auto) { return true; }),
-                2e-6);
+    expect_near(out.at(Symbol("o")),
+                attention(in.at(Symbol("q")), in.at(Symbol("k")), in.at(Symbol("v")), s, t, 8, 0.5, [](auto, auto) { return true; }), 2e-6);
     EXPECT_LT(took.count(), 1000) << "goal: 100 ms at -O1";
     RecordProperty("ms_" + std::to_string(s), std::to_string(took.count()));
     std::printf("S=%lld T=%lld: %.1f ms\n", static_cast<long long>(s), static_cast<long long>(t), took.count());
