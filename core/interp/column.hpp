@@ -61,7 +61,8 @@ struct Tensor {
   std::vector<std::int64_t> lo, extent;
   std::vector<std::int64_t> whole;
   std::vector<Value> real;
-  std::vector<std::uint8_t> flags;  ///< empty: none is set
+  std::vector<std::uint8_t> flags;   ///< empty: none is set
+  const double* borrowed = nullptr;  ///< values of a real input, in place of `real`: inputs are never copied
 
   [[nodiscard]] std::int64_t size() const {
     std::int64_t n = 1;

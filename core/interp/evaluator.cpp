@@ -606,7 +606,7 @@ auto Evaluator<D>::read(Expr expr) -> Ref {
     if (is_discrete(tensor->kind)) {
       result->whole[i] = at < 0 ? 0 : tensor->whole[from];
     } else {
-      result->real[i] = at < 0 ? poison : tensor->real[from];
+      result->real[i] = at < 0 ? poison : tensor->borrowed != nullptr ? domain_.exact(tensor->borrowed[from]) : tensor->real[from];
     }
     const std::uint8_t own = at < 0 ? invalid : tensor->flags.empty() ? std::uint8_t{0} : tensor->flags[from];
     if (own != 0) result->set_flag(i, static_cast<std::uint8_t>(result->flag(i) | own));

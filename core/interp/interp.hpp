@@ -46,15 +46,18 @@ struct RunOptions {
 /// Value with a 53-bit mantissa and a 64-bit exponent, and a running bound on the error that a plan may make.
 struct Bounded {
   std::vector<std::int64_t> shape;
-  std::vector<double> value;       ///< rounded to double at the end (0 or inf where double cannot hold it)
-  std::vector<double> bound;       ///< absolute; infinite where any outcome must be accepted (at a discontinuity, past the type's range)
-  std::vector<bool> undetermined;  ///< near a discontinuity, or bound above value
+  std::vector<std::int64_t> first;  ///< position of the first element in the whole result: 0 but for chosen rows
+  std::vector<double> value;        ///< rounded to double at the end (0 or inf where double cannot hold it)
+  std::vector<double> bound;        ///< absolute; infinite where any outcome must be accepted (at a discontinuity, past the type's range)
+  std::vector<bool> undetermined;   ///< near a discontinuity, or bound above value
 };
 struct BoundOptions {
   bool structured_data = false;         ///< d*u instead of min(5 sqrt(d)*u, d*u)
   std::int64_t summation_depth = 0;     ///< of the plan's own tree; 0: the length of the sum
   std::int64_t moves = 0;               ///< how often a repair may rescale an accumulator: each adds 4 u to the depth
   bool truncating_matrix_unit = false;  ///< u doubled
+  /// Index of a result -> half-open range: only these elements are evaluated, and only what they need. For rows of large shapes.
+  std::map<Symbol, std::pair<std::int64_t, std::int64_t>> rows;
 };
 /// Evaluated from the Math program as written.
 [[nodiscard]] Result<std::map<Symbol, Bounded>> reference(const math::Program&, const Arrays& inputs, const DimValues&,

@@ -37,6 +37,61 @@ std::map<Symbol, std::size_t> last_uses(const math::Program& program, const std:
   return last;
 }
 
+/// Which elements of each statement the chosen rows of the results need: limits of its own axes. An axis is limited where every reader
+/// takes it at a limited index of its own.
+class Demand {
+ public:
+  Demand(const math::Program& program, const std::vector<Prepared>& statements, const Limits& rows) {
+    if (rows.empty()) return;
+    for (std::size_t k = statements.size(); k-- > 0;)
+      visit_statement(statements, statements[k], program.result(statements[k].name) ? rows : Limits{});
+  }
+  [[nodiscard]] Limits limits(const Prepared& statement) const {
+    Limits limits;
+    const auto found = ranges_.find(statement.name);
+    for (std::size_t axis = 0; found != ranges_.end() && axis < statement.axes.size(); ++axis)
+      if (const auto range = found->second.find(axis); range != found->second.end() && range->second)
+        limits[statement.axes[axis].index] = *range->second;
+    return limits;
+  }
+
+ private:
+  using Range = std::optional<std::pair<std::int64_t, std::int64_t>>;  // nullopt: the whole axis
+
+  void visit_statement(const std::vector<Prepared>& statements, const Prepared& statement, const Limits& rows) {
+    for (std::size_t axis = 0; axis < statement.axes.size(); ++axis)
+      if (const auto row = rows.find(statement.axes[axis].index); row != rows.end())
+        widen(statement.name, axis, row->second);
+      else if (!rows.empty())
+        widen(statement.name, axis, std::nullopt);
+    const Limits own = limits(statement);
+    const auto follow = [&](Expr root) {
+      if (!root) return;
+      visit(root, [&](Expr e) {
+        if (!e.is(Op::read) ||
+            std::none_of(statements.begin(), statements.end(), [&](const Prepared& each) { return each.name == e.name(); }))
+          return;
+        for (std::size_t axis = 0; axis < e.args().size(); ++axis) {
+          const auto limit = e.arg(axis).is(Op::index) ? own.find(e.arg(axis).name()) : own.end();
+          widen(e.name(), axis, limit == own.end() ? Range() : Range(limit->second));
+        }
+      });
+    };
+    follow(statement.value);
+    for (const Expr value : statement.values) follow(value);
+    for (const Bound& bound : statement.over) follow(bound.lo), follow(bound.hi);
+    for (const math::Axis& axis : statement.axes) follow(axis.lo), follow(axis.hi);
+  }
+
+  void widen(Symbol name, std::size_t axis, Range range) {
+    auto [at, is_new] = ranges_[name].try_emplace(axis, range);
+    if (is_new || !at->second) return;
+    at->second = range ? Range(std::pair(std::min(at->second->first, range->first), std::max(at->second->second, range->second))) : Range();
+  }
+
+  std::map<Symbol, std::map<std::size_t, Range>> ranges_;
+};
+
 class Reference {
  public:
   Reference(const math::Program& program, DimValues dims, Tensors<Bounding> tensors, const BoundOptions& options)
@@ -44,9 +99,10 @@ class Reference {
 
   Result<std::map<Symbol, Bounded>> run(const std::vector<Prepared>& statements) {
     const std::map<Symbol, std::size_t> last = last_uses(program_, statements);
+    const Demand demand(program_, statements, domain_.options.rows);
     for (std::size_t k = 0; k < statements.size(); ++k) {
       if (!last.contains(statements[k].name)) continue;
-      if (auto done = evaluate(statements[k]); !done) return tl::unexpected(done.error());
+      if (auto done = evaluate(statements[k], demand.limits(statements[k])); !done) return tl::unexpected(done.error());
       for (const auto& [name, use] : last)
         if (use == k) tensors_.erase(name);
     }
@@ -60,13 +116,13 @@ class Reference {
   }
 
  private:
-  Result<void> evaluate(const Prepared& statement) {
+  Result<void> evaluate(const Prepared& statement, const Limits& limits) {
     const auto lookup = [this](Symbol name) {
       const auto found = tensors_.find(name);
       return found == tensors_.end() ? nullptr : &found->second;
     };
     Evaluator<Bounding> evaluator(domain_, program_, dims_, lookup, work_left_);
-    const Box box = open_axes<Bounding>(evaluator, statement.axes, {});
+    const Box box = open_axes<Bounding>(evaluator, statement.axes, limits);
     auto column = statement.value ? evaluator.evaluate(statement.value)
                                   : project<Bounding>(evaluator, *statement.reducer, statement.result,
                                                       fold<Bounding>(evaluator, statement.over, *statement.reducer, statement.values));
@@ -89,6 +145,7 @@ class Reference {
     const Tensor<Approx>& tensor = found->second;
     Bounded bounded;
     bounded.shape = tensor.extent;
+    bounded.first = tensor.lo;
     const auto n = static_cast<std::size_t>(tensor.size());
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint8_t flags = tensor.flags.empty() ? std::uint8_t{0} : tensor.flags[i];

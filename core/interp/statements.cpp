@@ -106,7 +106,7 @@ Result<DimValues> complete_dims(const math::Program& program, const DimValues& g
 }
 
 template <class D>
-Result<Tensors<D>> load_inputs(const D& domain, const math::Program& program, const DimValues& dims, const Arrays& inputs) {
+Result<Tensors<D>> load_inputs(const D&, const math::Program& program, const DimValues& dims, const Arrays& inputs) {
   Tensors<D> tensors;
   for (const math::Parameter& param : program.params) {
     const auto found = inputs.find(param.name);
@@ -131,12 +131,9 @@ Result<Tensors<D>> load_inputs(const D& domain, const math::Program& program, co
       const bool holds = std::isnan(x) ? is_float(param.dtype) : round_to(param.dtype, x) == x;
       const bool whole = !is_discrete(tensor.kind) || std::abs(x) <= 0x1p53;
       if (!holds || !whole) return refuse(fmt::format("Input `{}` holds {}, which {} cannot.", param.name.text(), x, name(param.dtype)));
-      if (is_discrete(tensor.kind)) {
-        tensor.whole.push_back(static_cast<std::int64_t>(x));
-      } else {
-        tensor.real.push_back(domain.exact(x));
-      }
+      if (is_discrete(tensor.kind)) tensor.whole.push_back(static_cast<std::int64_t>(x));
     }
+    if (!is_discrete(tensor.kind)) tensor.borrowed = array.data.data();
     tensors.emplace(param.name, std::move(tensor));
   }
   return tensors;

@@ -28,7 +28,7 @@ struct Prepared {
 template <class D>
 using Tensors = std::map<Symbol, Tensor<typename D::Value>>;
 
-/// Inputs of the right shape and type, as tensors.
+/// Inputs of the right shape and type, as tensors that borrow their values: `inputs` must outlive them.
 template <class D>
 [[nodiscard]] Result<Tensors<D>> load_inputs(const D& domain, const math::Program& program, const DimValues& dims, const Arrays& inputs);
 

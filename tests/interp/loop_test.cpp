@@ -29,9 +29,8 @@ math::Program repaired(const math::Program& program, bool moves = true) {
     math::Reduction reduction = *statement.reduction();
     const Expr carrier = symbol(statement.name);
     const Expr factor = unary(Op::exp, symbol(gauge_name) - symbol(primed(gauge_name)));
-    reduction.repair = math::Repair{{{gauge_name, reference}},
-                                    {{statement.name, reduction.reducer, reduction.values[0], moves ? carrier * factor : carrier}},
-                                    carrier};
+    reduction.repair = math::Repair{
+        {{gauge_name, reference}}, {{statement.name, reduction.reducer, reduction.values[0], moves ? carrier * factor : carrier}}, carrier};
     statement.value = std::move(reduction);
   }
   return result;

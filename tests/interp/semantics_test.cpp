@@ -81,6 +81,30 @@ TEST(Semantics, the_lowest_index_of_ties_is_the_place_of_the_maximum) {
   EXPECT_EQ(run_of(make_ir(program), {{Symbol("s"), row({1, 7, 7, 3})}}).at(Symbol("o")).data[0], 1);
 }
 
+TEST(Reference, of_some_rows_is_that_part_of_the_whole) {
+  const auto program = parse(
+      "dim S = 9, T = 7, D = 3\n"
+      "operator f(q: f32[S, D], k: f32[T, D], v: f32[T, D]) -> (o: f32[S, D]) {\n"
+      "  s[i,j] = sum[d](q[i,d] * k[j,d])\n  p[i,j] = softmax[j](where(j <= i, s[i,j], -inf))\n  o[i,d] = sum[j](p[i,j] * v[j,d])\n}\n");
+  const Arrays inputs = make_inputs(program, default_dims(program), "gaussian", 2);
+  const Bounded whole = reference_of(program, inputs).at(Symbol("o"));
+  BoundOptions options;
+  options.rows[Symbol("i")] = {4, 6};
+  const Bounded part = reference_of(program, inputs, {}, options).at(Symbol("o"));
+  EXPECT_EQ(part.shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(part.first, (std::vector<std::int64_t>{4, 0}));
+  EXPECT_EQ(part.value, std::vector<double>(whole.value.begin() + 12, whole.value.begin() + 18));
+  EXPECT_EQ(part.bound, std::vector<double>(whole.bound.begin() + 12, whole.bound.begin() + 18));
+}
+
+TEST(Reference, of_some_rows_keeps_all_that_a_shifted_reader_needs) {
+  const auto program = parse("dim S = 9\noperator f(x: f32[S]) -> (o: f32[8]) {\n  y[i] = x[i] * 2\n  o[i in 0:8] = y[i] + y[i + 1]\n}\n");
+  const Arrays inputs{{Symbol("x"), row({0, 1, 2, 3, 4, 5, 6, 7, 8})}};
+  BoundOptions options;
+  options.rows[Symbol("i")] = {3, 5};
+  EXPECT_EQ(reference_of(program, inputs, {}, options).at(Symbol("o")).value, (std::vector<double>{14, 18}));
+}
+
 TEST(Run, refuses_what_breaks_the_contract) {
   const auto program = parse("dim T = 2\noperator f(x: f32[T], tau: f32) -> (o: f32) where tau > 0 { o = sum[j](x[j]) * tau }\n");
   const Array x = row({1, 2});
