@@ -29,6 +29,8 @@ class FileChecker {
     if (prelude != nullptr) functions_ = *prelude;
     dims(overrides);
     consts();
+    for (const FnSyntax& fn : syntax_.functions) functions_.later.insert(fn.name.name);
+    for (const ReducerSyntax& one : syntax_.reducers) functions_.later.insert(one.name.name);
     for (const FnSyntax& fn : syntax_.functions) function(fn);
     for (const ReducerSyntax& one : syntax_.reducers) reducer(one);
   }
@@ -36,7 +38,8 @@ class FileChecker {
   File operators(bool is_level_text) {
     File file;
     if (too_large_) return file;
-    const FileScope scope{source_, dims_, consts_, functions_, reducers_, is_level_text, broken_ || syntax_.broken};
+    functions_.later.clear();
+    const FileScope scope{source_, broken_values_, dims_, consts_, functions_, reducers_, is_level_text, broken_ || syntax_.broken};
     std::map<Symbol, SourceSpan> names;
     for (const OperatorSyntax& op : syntax_.operators) {
       const auto [known, inserted] = names.emplace(op.name.name, op.name.span);
@@ -130,6 +133,7 @@ class FileChecker {
                     "at most " + std::to_string(largest_constant) + " operations");
       const bool ok = value && type && inlined_cost(value, functions_).size <= largest_constant;
       broken_ = broken_ || !ok;
+      if (!ok) broken_values_.insert(syntax.name.name);
       if (ok) consts_[syntax.name.name] = value;
     }
   }
@@ -155,6 +159,7 @@ class FileChecker {
     if (auto checked = check_function(syntax, {functions_, scope()}, sink_)) {
       functions_.add(std::move(*checked));
     } else {
+      functions_.broken.insert(syntax.name.name);
       broken_ = true;
     }
   }
@@ -163,6 +168,7 @@ class FileChecker {
     if (ReducerRef checked = check_reducer(syntax, {functions_, scope()}, sink_)) {
       reducers_.push_back(std::move(checked));
     } else {
+      functions_.broken.insert(syntax.name.name);
       broken_ = true;
     }
   }
@@ -175,6 +181,7 @@ class FileChecker {
   Functions functions_;
   std::vector<ReducerRef> reducers_;
   std::map<Symbol, SourceSpan> values_, functions_and_reducers_;
+  std::set<Symbol> broken_values_;
   bool broken_ = false, too_large_ = false;
 };
 

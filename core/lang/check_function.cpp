@@ -159,6 +159,11 @@ const Function* callee(const Syntax& call, const Functions& functions, Sink& sin
   const Function* function = functions.find(call.name);
   const std::string name = call.name.text();
   if (function == nullptr) {
+    if (functions.broken.count(call.name) != 0) return nullptr;
+    if (functions.later.count(call.name) != 0) {
+      sink.error(call.name_span, "`" + name + "` is used before it is defined", "a function may call those above it, and never itself");
+      return nullptr;
+    }
     if (function_named(name) && call.kind == SyntaxKind::indexed) {
       sink.error(call.span, "`" + name + "` is a function of values and takes no indices", "write `" + name + "(…)`");
       return nullptr;

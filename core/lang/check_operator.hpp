@@ -9,6 +9,7 @@ namespace fathom::lang {
 /// What an operator sees of its file.
 struct FileScope {
   std::string_view source;
+  const std::set<Symbol>& broken_values;  ///< constants with errors: nothing is said about their uses
   const std::vector<math::Dimension>& dims;
   const std::map<Symbol, Expr>& consts;
   const Functions& functions;

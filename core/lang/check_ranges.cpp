@@ -93,11 +93,19 @@ class RangeChecker {
     message += leaves ? "runs over " + std::to_string(interval->least) + ":" + std::to_string(interval->most + 1) + ", but "
                       : "may leave its range: ";
     message += which + " is " + scope_.text(range);
-    const std::string cure =
-        has_scalar
-            ? "scalars are known only at the launch: state what holds, as in `where " + guard + "` after the operator's results"
-            : "guard the read: `where(" + guard + ", " + std::string(scope_.file_text(s.span)) + ", …)`, or narrow the range of the index";
+    if (has_scalar && index_range(subscript.expr) != nullptr) {
+      guard = print(simplify_integer(index_range(subscript.expr)->hi)) + " <= " + print(simplify_integer(range.hi));
+    }
+    const std::string guarded = "guard the read: `where(" + guard + ", " + scope_.file_text(s.span) + ", …)`";
+    std::string cure = guarded + ", or narrow the range of the index";
+    if (!leaves) cure = "state how the run-time dimensions relate, as in `where S <= T` after the operator's results, or " + guarded;
+    if (has_scalar)
+      cure = "scalars are known only at the launch: state what holds, as in `where " + guard + "` after the operator's results";
     scope_.sink.error(subscript.span, message, cure, {{Severity::note, scope_.tensors.at(s.name).span, "declared here", {}, {}}});
+  }
+  [[nodiscard]] const Range* index_range(Expr e) const {
+    const Index* index = e.is(Op::index) ? indices_.in_scope(e.name()) : nullptr;
+    return index == nullptr || !index->range.hi ? nullptr : &index->range;
   }
   /// Do the ranges of the indices in `e` read no scalar?
   [[nodiscard]] bool ranges_read_nothing(Expr e) const {

@@ -23,10 +23,10 @@ class StatementChecker {
     collect(*syntax_.value);
     if (scope_.sink.count() == before) infer();
     std::optional<math::Statement> statement;
-    if (scope_.sink.count() == before) statement = make(names);
+    if (scope_.sink.count() == before && !is_doubtful_) statement = make(names);
     if (statement && !scope_.file.is_level_text) {
-      check_ranges(syntax_, indices_, scope_);
       type_ = check_types(syntax_, scope_);
+      if (scope_.sink.count() == before) check_ranges(syntax_, indices_, scope_);
     }
     const bool ok = scope_.sink.count() == before && statement;
     if (is_new) declare(!ok);
@@ -79,7 +79,7 @@ class StatementChecker {
       }
       static_cast<void>(scope_.may_be_index(axis.index, axis.span));
       Index& index = indices_.add(axis);
-      if (axis.lo != nullptr) explicit_range(axis, scope_.names({}), index);
+      if (axis.lo != nullptr) explicit_range(axis, scope_.names(axis_names()), index);
       if (result != scope_.result_extents.end() && i < result->second.size()) {
         index.direct.push_back({{number(0), result->second[i]}, axis.span, "result " + quoted(syntax_.name.name)});
       }
@@ -139,6 +139,8 @@ class StatementChecker {
     }
     for (std::size_t i = 0; i < s.args.size(); ++i) {
       collect(*s.args[i]);
+      Index* doubtful = unchecked && s.args[i]->expr && s.args[i]->expr.is(Op::index) ? indices_.in_scope(s.args[i]->expr.name()) : nullptr;
+      if (doubtful != nullptr) doubtful->is_doubtful = true;
       if (known && i < found->second.ranges.size()) evidence(*s.args[i], found->second.ranges[i], s);
     }
   }
@@ -239,6 +241,10 @@ class StatementChecker {
   void infer(Index& index) {
     const std::vector<Evidence>& evidence = index.direct.empty() ? index.quotients : index.direct;
     const std::string name = index.bind->index.text();
+    if (evidence.empty() && index.is_doubtful && !scope_.file.is_level_text) {
+      is_doubtful_ = true;
+      return;
+    }
     if (evidence.empty()) {
       const bool is_axis = index.bind >= syntax_.axes.data() && index.bind < syntax_.axes.data() + syntax_.axes.size();
       scope_.sink.error(
@@ -365,6 +371,7 @@ class StatementChecker {
   OperatorScope& scope_;
   Indices indices_;
   Type type_;
+  bool is_doubtful_ = false;  ///< a range is unknown after an error elsewhere: the statement is not made
 };
 
 }  // namespace

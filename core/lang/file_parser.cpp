@@ -225,7 +225,7 @@ class FileParser {
     return closed;
   }
   void body(OperatorSyntax& op) {
-    while (!parser_->at("}") && !parser_->at_end()) {
+    while (!parser_->at("}") && !parser_->at_end() && !at_opening()) {
       StatementSyntax statement;
       if (this->statement(statement)) {
         op.statements.push_back(std::move(statement));
@@ -285,7 +285,8 @@ class FileParser {
 
   /// After a value only the next statement or the end of the body may follow.
   bool ends_here() {
-    if (parser_->at("}") || parser_->at_end() || parser_->at_name() || at_opening()) return true;
+    const bool another = parser_->at_name() && (parser_->at("=", 1) || parser_->at("[", 1) || parser_->at(":", 1));
+    if (parser_->at("}") || parser_->at_end() || another || at_opening()) return true;
     parser_->unexpected("an operator, the next statement or `}`");
     return false;
   }

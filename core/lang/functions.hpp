@@ -32,6 +32,8 @@ class Functions {
   void add(Function function);
   [[nodiscard]] const Function* find(Symbol) const;
   [[nodiscard]] const std::vector<Function>& all() const { return all_; }
+  /// Names of the file that are no functions yet: of declarations with errors (nothing more is said), and of those further down.
+  std::set<Symbol> broken, later;
   /// Those that an expression calls, directly or not, in order of declaration.
   [[nodiscard]] std::vector<math::Function> reached_from(const std::vector<Expr>&) const;
 

@@ -18,26 +18,26 @@ constexpr auto reserved_words = std::to_array<std::string_view>(
 constexpr auto symbols = std::to_array<std::string_view>({"==", "!=", "<=", ">=", "//", "->", "+=", "(", ")", "[", "]", "{", "}",
                                                           ",",  ":",  ".",  "=",  "<",  ">",  "+",  "-", "*", "/", "%", "^", "@"});
 
-/// What people type instead, and what the notation writes.
+/// What people type instead, and what the notation writes: reading goes on with that.
 struct Foreign {
-  std::string_view bytes, cure;
+  std::string_view bytes, cure, instead = {};
 };
 constexpr auto foreign_spellings = std::to_array<Foreign>({
-    {"&&", "write `and`"},
-    {"||", "write `or`"},
-    {"!", "write `not`"},
+    {"&&", "write `and`", "and"},
+    {"||", "write `or`", "or"},
+    {"!", "write `not`", "not"},
     {";", "statements need no separator"},
     {"\"", "the notation has no strings"},
     {"\\", "write `//` for the integer quotient; a line needs no continuation mark"},
     {"_", "a name starts with a letter"},
-    {"\xC3\x97", "write `*`"},
-    {"\xC3\xB7", "write `/`"},
-    {"\xC2\xB7", "write `*`"},
-    {"\xE2\x88\x92", "write `-`"},
-    {"\xE2\x88\x9E", "write `inf`"},
-    {"\xE2\x89\xA4", "write `<=`"},
-    {"\xE2\x89\xA5", "write `>=`"},
-    {"\xE2\x89\xA0", "write `!=`"},
+    {"\xC3\x97", "write `*`", "*"},
+    {"\xC3\xB7", "write `/`", "/"},
+    {"\xC2\xB7", "write `*`", "*"},
+    {"\xE2\x88\x92", "write `-`", "-"},
+    {"\xE2\x88\x9E", "write `inf`", "inf"},
+    {"\xE2\x89\xA4", "write `<=`", "<="},
+    {"\xE2\x89\xA5", "write `>=`", ">="},
+    {"\xE2\x89\xA0", "write `!=`", "!="},
 });
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -92,8 +92,7 @@ class Lexer {
     for (const std::string_view symbol : symbols) {
       if (source_.substr(at_, symbol.size()) == symbol) return token(TokenKind::symbol, at_ + symbol.size());
     }
-    skip_foreign();
-    return std::nullopt;
+    return foreign();
   }
 
   [[nodiscard]] std::size_t word_end(std::size_t i) const {
@@ -128,8 +127,8 @@ class Lexer {
       sink_.error(span(at_, all),
                   "`" + std::string(source_.substr(at_, std::min<std::size_t>(all - at_, 40))) + "` is neither a number nor a name",
                   "a name starts with a letter; products need `*`");
-      at_ = all;
-      return std::nullopt;
+      while (at_ < all && !is_letter(source_[at_])) ++at_;  // read on as if the digits were not there
+      return at_ < all ? std::optional(name()) : std::nullopt;
     }
     return token(TokenKind::number, end);
   }
@@ -140,24 +139,27 @@ class Lexer {
     return std::any_of(symbols.begin(), symbols.end(), [c](std::string_view symbol) { return symbol[0] == c; });
   }
 
-  void skip_foreign() {
+  std::optional<Token> foreign() {
     const std::size_t begin = at_;
     do ++at_;
     while (at_ < source_.size() && !starts_token(at_));
     const std::string_view bytes = source_.substr(begin, at_ - begin);
     for (const Foreign& foreign : foreign_spellings) {
       if (bytes.substr(0, foreign.bytes.size()) != foreign.bytes) continue;
+      at_ = begin + foreign.bytes.size();
       sink_.error(span(begin, at_), "`" + std::string(foreign.bytes) + "` is not part of the notation", std::string(foreign.cure));
-      return;
+      if (foreign.instead.empty()) return std::nullopt;
+      return Token{is_reserved(foreign.instead) ? TokenKind::word : TokenKind::symbol, foreign.instead, span(begin, at_), false};
     }
     const auto first = static_cast<unsigned char>(bytes[0]);
     if (first > 0x20 && first < 0x7F) {
       sink_.error(span(begin, at_), "`" + std::string(1, bytes[0]) + "` is not part of the notation");
-      return;
+      return std::nullopt;
     }
     constexpr std::string_view hex = "0123456789abcdef";
     sink_.error(span(begin, at_), std::string("byte 0x") + hex[first >> 4U] + hex[first & 15U] + " is not part of the notation",
                 "a text is plain ASCII; only comments may hold other characters");
+    return std::nullopt;
   }
 
   std::string_view source_;

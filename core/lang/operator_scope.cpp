@@ -17,6 +17,7 @@ DimValues fixed_of(const FileScope& file) {
 OperatorScope::OperatorScope(const OperatorSyntax& op, const FileScope& scope, Sink& errors)
     : syntax(op), file(scope), sink(errors), facts(fixed_of(scope)) {
   for (const math::Dimension& dimension : scope.dims) defaults[dimension.name] = dimension.value;
+  for (const Symbol broken : scope.broken_values) tensors[broken].is_broken = true;
   for (const NameSyntax& broken : op.broken_names) {
     tensors[broken.name].is_broken = true;
     tensors[broken.name].span = broken.span;

@@ -20,6 +20,7 @@ struct Index {
   const Syntax* call = nullptr;  ///< the call that binds it
   Range range;
   bool is_explicit = false;
+  bool is_doubtful = false;         ///< it subscribes a tensor that has errors: a missing range is not its fault
   bool is_simple = true;            ///< every dimension that it subscribes has just this range, from 0
   std::vector<Evidence> direct;     ///< `x[j]`
   std::vector<Evidence> quotients;  ///< `x[j // c]`
