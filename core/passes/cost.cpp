@@ -59,6 +59,9 @@ void count(Expr e, IndexArithmetic& is_index, std::set<Expr>& seen, Operations& 
   for (const Expr arg : e.args()) count(arg, is_index, seen, total);
 }
 
+/// Of starting one statement on one tile, in vector operations: addresses, the loop, what does not fill the pipeline. An estimate.
+constexpr double statement_price = 128;
+
 void flatten_product(Expr e, std::vector<Expr>& factors) {
   if (!e.is(Op::mul)) return factors.push_back(e);
   flatten_product(e.arg(0), factors);
@@ -141,13 +144,14 @@ double milliseconds(const Work& work, const Target& target) {
   const double chip = over(2 * work.loaded, rates.on_chip_bytes);
   const double compute =
       over(work.matrix_flops, rates.matrix_flops) + over(work.flops - work.matrix_flops, rates.vector_flops) + over(work.exps, rates.exps);
+  const double overhead = over(work.trips * statement_price * target.lanes, rates.vector_flops);
   const double memory = over(work.read + work.written, rates.memory_bytes);
   const auto at_once = static_cast<double>(std::max(1, target.workgroups));
   const double items = std::max(1.0, work.items);
   // Whole waves: the last one may leave workgroups idle. Items are counts below 2^53, so the conversions are exact.
   const double waves = static_cast<double>(static_cast<std::int64_t>((items + at_once - 1) / at_once));
   const double busy = items / (waves * at_once);
-  return 1e3 * std::max(memory, (compute * work.padding + chip) / busy);
+  return 1e3 * (std::max(memory, (compute * work.padding + chip) / busy) + overhead / busy);
 }
 
 Cost predict(const Ir& ir, const math::Program& written, const Target& target) {

@@ -17,6 +17,7 @@ struct Work {
   double loaded = 0;             ///< bytes into the nearest space, reloads included
   double on_chip = 0;            ///< working set, bytes
   double items = 1;              ///< independent pieces
+  double trips = 0;              ///< statements executed on a tile: each has a fixed price
   double padding = 1;            ///< elements that ragged tiles compute over those that exist
 };
 

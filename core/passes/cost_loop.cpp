@@ -1,6 +1,7 @@
 // Work of Math and Loop programs, counted on the tree: trips and elements of every loop, the ragged last tile and skipped tiles included.
 // A loop whose index stands in the bounds of a loop below is walked trip by trip (a sample of them where there are many).
 #include <algorithm>
+#include <utility>
 
 #include "passes/cost.hpp"
 #include "passes/nest.hpp"
@@ -12,7 +13,8 @@ using loop::Loop;
 using loop::NodeRef;
 using math::Statement;
 
-constexpr std::int64_t most_samples = 64;
+/// Trips that stand for all where there are more; under such a loop fewer do.
+constexpr std::int64_t most_samples = 32, most_samples_inside = 4;
 
 double bytes_per_element(const math::Program& program, Symbol name) {
   if (const math::Parameter* param = program.param(name)) return size_in_bytes(param->dtype);
@@ -98,7 +100,8 @@ class NestCounter {
   }
 
   void each_trip(const Loop& loop, std::int64_t lo, std::int64_t hi, std::int64_t tile, std::int64_t first, std::int64_t last) {
-    const std::int64_t trips = last - first, samples = std::min(trips, most_samples);
+    const std::int64_t trips = last - first, samples = std::min(trips, sampled_ ? most_samples_inside : most_samples);
+    const bool outer_sampled = std::exchange(sampled_, sampled_ || trips > 1);
     for (std::int64_t i = 0; i < samples; ++i) {
       const std::int64_t trip = first + (samples == trips ? i : (2 * i + 1) * trips / (2 * samples));
       const double weight = static_cast<double>(trips) / static_cast<double>(samples);
@@ -107,6 +110,7 @@ class NestCounter {
       below(loop, {loop.index, weight, weight * box, weight * static_cast<double>(tile), static_cast<double>(tile),
                    loop.mark != loop::Mark::parallel});
     }
+    sampled_ = outer_sampled;
     values_.erase(loop.index);
   }
 
@@ -176,84 +180,103 @@ class NestCounter {
     return names;
   }
 
-  void count(const Statement& statement) {
-    const std::vector<math::Axis> axes = axes_of(statement);
-    const auto none = [](const Frame&) { return false; };
-    const Count n = evaluations(names_of(axes), axes, none);
+  /// What does not depend on the trip, found once a statement.
+  struct Facts {
+    struct Read {
+      Expr expr;
+      std::set<Symbol> indices;
+      double element_bytes;
+    };
+    std::vector<math::Axis> axes;  ///< of the result, then those reduced
+    std::set<Symbol> names, result_names, gauge_indices;
     Operations each;
+    std::vector<Read> reads;       ///< of main memory, for which this statement pays
+    std::vector<Expr> moved_exps;  ///< of the repair, for which this statement pays
+    double move_flops = 0;
+    bool is_product = false, is_written = false;
+  };
+
+  const Facts& facts_of(const Statement& statement) {
+    const auto [at, is_new] = facts_.try_emplace(statement.name);
+    if (!is_new) return at->second;
+    Facts& facts = at->second;
+    facts.axes = axes_of(statement);
+    facts.names = names_of(facts.axes);
+    facts.result_names = names_of(statement.axes);
+    facts.is_written = in_memory_->contains(statement.name);
     for (const Expr value : values_of(statement)) {
       const Operations found = operations_in(value);
-      each.flops += found.flops;
-      each.exps += found.exps;
+      facts.each.flops += found.flops;
+      facts.each.exps += found.exps;
+      find_reads(value, facts);
     }
-    const auto* reduction = statement.reduction();
-    if (reduction != nullptr) {
+    if (const auto* reduction = statement.reduction()) {
       const Operations combine = operations_of_combine(*reduction->reducer);
-      each.flops += combine.flops;
-      each.exps += combine.exps;
-      if (is_matrix_product(statement)) work_.matrix_flops += 2 * n.exact;
-      if (reduction->repair) count_repair(statement, *reduction->repair);
+      facts.each.flops += combine.flops;
+      facts.each.exps += combine.exps;
+      facts.is_product = is_matrix_product(statement);
+      if (reduction->repair) find_moves(*reduction->repair, facts);
     }
-    work_.flops += each.flops * n.exact;
-    work_.exps += each.exps * n.exact;
-    elements_ += n.exact * (each.flops + each.exps);
-    computed_ += n.computed * (each.flops + each.exps);
-    for (const Expr value : values_of(statement)) count_reads(statement.name, value, axes);
-    count_tile(statement.name, statement.axes);
-    if (in_memory_->contains(statement.name)) {
-      const auto folds = [&](const Frame& frame) { return frame.folds && !names_of(statement.axes).contains(frame.index); };
-      work_.written += evaluations(names_of(statement.axes), statement.axes, folds).exact * bytes_per_element(*program_, statement.name);
-    }
+    count_tile(statement.name.text(), facts.result_names, statement.axes, bytes_per_element(*program_, statement.name));
+    return facts;
   }
 
-  /// Once a trip: every carrier is moved, every factor computed once for all carriers that use it.
-  void count_repair(const Statement& statement, const math::Repair& repair) {
-    const auto none = [](const Frame&) { return false; };
-    const std::set<Symbol> axes = names_of(statement.axes);
-    const double carriers = evaluations(axes, statement.axes, none).exact;
-    std::set<Symbol> gauge_indices;
-    for (const math::Gauge& gauge : repair.gauges) {
-      const std::set<Symbol>& indices = free_indices(gauge.reference);
-      gauge_indices.insert(indices.begin(), indices.end());
-    }
+  /// One tile serves all statements of the nest that read it: the first pays.
+  void find_reads(Expr value, Facts& facts) {
+    visit(value, [&](Expr e) {
+      const bool from_memory = e.is(Op::read) && (program_->param(e.name()) != nullptr || in_memory_->contains(e.name()));
+      if (!from_memory || here_.contains(e.name()) || !paid_.insert(e).second) return;
+      facts.reads.push_back({e, free_indices(e), bytes_per_element(*program_, e.name())});
+      count_tile(print(e), facts.reads.back().indices, facts.axes, facts.reads.back().element_bytes);
+    });
+  }
+
+  void find_moves(const math::Repair& repair, Facts& facts) {
+    for (const math::Gauge& gauge : repair.gauges) facts.gauge_indices.merge(free_indices(gauge.reference));
     for (const math::Carried& carried : repair.carried) {
-      work_.flops += operations_in(carried.move).flops * carriers;
+      facts.move_flops += operations_in(carried.move).flops;
       visit(carried.move, [&](Expr e) {
-        const bool first = is_transcendental(e.op()) && owner_of_.try_emplace(e, statement.name).first->second == statement.name;
-        if (first) work_.exps += evaluations(gauge_indices, statement.axes, none).exact;
+        if (is_transcendental(e.op()) && paid_.insert(e).second) facts.moved_exps.push_back(e);
       });
     }
   }
 
-  void count_reads(Symbol reader, Expr value, const std::vector<math::Axis>& axes) {
-    visit(value, [&](Expr e) {
-      const bool from_memory = e.is(Op::read) && (program_->param(e.name()) != nullptr || in_memory_->contains(e.name()));
-      if (!from_memory || here_.contains(e.name())) return;
-      // One tile serves all statements of the nest that read it.
-      if (owner_of_.try_emplace(e, reader).first->second != reader) return;
-      const std::set<Symbol> indices = free_indices(e);
-      std::size_t innermost = 0;
-      for (std::size_t i = 0; i < frames_.size(); ++i) {
-        if (indices.contains(frames_[i].index)) innermost = i + 1;
-      }
-      const Frame* end = frames_.data() + innermost;
-      const auto deeper = [&](const Frame& frame) { return &frame >= end; };
-      loaded_[e.name()] += evaluations(indices, axes, deeper).exact * bytes_per_element(*program_, e.name());
-      count_tile(e, axes);
-    });
+  void count(const Statement& statement) {
+    const Facts& facts = facts_of(statement);
+    const auto none = [](const Frame&) { return false; };
+    const Count n = evaluations(facts.names, facts.axes, none);
+    work_.trips += evaluations({}, {}, none).exact;
+    work_.flops += facts.each.flops * n.exact;
+    work_.exps += facts.each.exps * n.exact;
+    if (facts.is_product) work_.matrix_flops += 2 * n.exact;
+    elements_ += n.exact * (facts.each.flops + facts.each.exps);
+    computed_ += n.computed * (facts.each.flops + facts.each.exps);
+    // Once a trip every carrier is moved, and every factor computed once for all carriers that use it.
+    if (facts.move_flops > 0) work_.flops += facts.move_flops * evaluations(facts.result_names, statement.axes, none).exact;
+    if (!facts.moved_exps.empty())
+      work_.exps += static_cast<double>(facts.moved_exps.size()) * evaluations(facts.gauge_indices, statement.axes, none).exact;
+    for (const Facts::Read& each : facts.reads) count_read(each, facts.axes);
+    if (facts.is_written) {
+      const auto folds = [&](const Frame& frame) { return frame.folds && !facts.result_names.contains(frame.index); };
+      work_.written += evaluations(facts.result_names, statement.axes, folds).exact * bytes_per_element(*program_, statement.name);
+    }
   }
 
-  void count_tile(Expr read, const std::vector<math::Axis>& axes) {
-    double elements = 1;
-    for (const Symbol each : free_indices(read)) elements *= box_of(each, axes);
-    double& bytes = tiles_[print(read)];
-    bytes = std::max(bytes, elements * bytes_per_element(*program_, read.name()));
+  void count_read(const Facts::Read& each, const std::vector<math::Axis>& axes) {
+    std::size_t innermost = 0;
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      if (each.indices.contains(frames_[i].index)) innermost = i + 1;
+    }
+    const Frame* end = frames_.data() + innermost;
+    const auto deeper = [&](const Frame& frame) { return &frame >= end; };
+    loaded_[each.expr.name()] += evaluations(each.indices, axes, deeper).exact * each.element_bytes;
   }
-  void count_tile(Symbol name, const std::vector<math::Axis>& axes) {
+
+  void count_tile(const std::string& name, const std::set<Symbol>& indices, const std::vector<math::Axis>& axes, double element_bytes) {
     double elements = 1;
-    for (const math::Axis& axis : axes) elements *= box_of(axis.index, axes);
-    double& bytes = tiles_[name.text()];
-    bytes = std::max(bytes, elements * bytes_per_element(*program_, name));
+    for (const Symbol each : indices) elements *= box_of(each, axes);
+    double& bytes = tiles_[name];
+    bytes = std::max(bytes, elements * element_bytes);
   }
   double box_of(Symbol name, const std::vector<math::Axis>& axes) {
     for (const Frame& frame : frames_) {
@@ -285,7 +308,9 @@ class NestCounter {
   std::vector<Frame> frames_;
   bool chain_ = true;
   double elements_ = 0, computed_ = 0;
-  std::map<Expr, Symbol> owner_of_;
+  std::map<Symbol, Facts> facts_;
+  std::set<Expr> paid_;  ///< reads and factors that a statement of the nest pays for already
+  bool sampled_ = false;
   std::map<Symbol, double> loaded_;
   std::map<std::string, double> tiles_;
 };

@@ -64,6 +64,7 @@ class KernelCounter {
   void block(const kernel::Block& body, double weight) {
     for (const kernel::Statement& statement : body) {
       if (const auto* value = std::get_if<kernel::Value>(&statement.op)) {
+        work_.trips += weight;
         for (const Expr each : value->values) expression(each, weight);
         for (const Access& target : value->targets) store(target, weight);
       } else if (const auto* let = std::get_if<kernel::Let>(&statement.op)) {
@@ -122,7 +123,7 @@ class KernelCounter {
         std::set<Symbol> inside;
         for (const Expr value : fathom::values_of(e)) {
           walk(value);
-          inside.insert(free_indices(value).begin(), free_indices(value).end());
+          inside.merge(free_indices(value));
         }
         const double elements = weight * domain(inside);
         work_.flops += elements;
@@ -160,7 +161,7 @@ class KernelCounter {
 
   static std::set<Symbol> indices_of(const Access& access) {
     std::set<Symbol> indices;
-    for (const Expr each : access.subscripts) indices.insert(free_indices(each).begin(), free_indices(each).end());
+    for (const Expr each : access.subscripts) indices.merge(free_indices(each));
     return indices;
   }
 

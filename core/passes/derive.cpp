@@ -40,6 +40,7 @@ Result<Ir> derive(const Ir& ir, StepLog& log) {
     if (note.rule.empty() && each.kind == FusionKind::repaired) note.rule = each.repair_text;
   }
   note.fusions = analysis.fusions;
+  log.set_opened(ir.math());
   log.set_analysis(std::move(analysis));
   log.step(std::move(note), ir);
   return ir;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "passes/cost.hpp"
+#include "passes/fuse_nests.hpp"
 #include "passes/nest.hpp"
 #include "passes/passes.hpp"
 #include "passes/words.hpp"
@@ -14,6 +16,9 @@ namespace {
 using loop::Loop;
 
 constexpr std::int64_t most_splits = 64;
+/// By default a fold is split only if each part still has this many trips and the prediction wins clearly.
+constexpr std::int64_t least_trips_of_a_part = 4;
+constexpr double clear_win = 0.9;
 
 Expr smaller(Expr a, Expr b) { return make(Op::min, {a, b}); }
 Expr larger(Expr a, Expr b) { return make(Op::max, {a, b}); }
@@ -59,7 +64,7 @@ std::optional<Refusal> refuse_split(const loop::Program& program, const Nest& ne
   for (const Symbol name : nest.body) {
     const auto* reduction = program.math.find(name)->reduction();
     if (reduction == nullptr) continue;
-    const Fusion* fusion = analysis.find(name);
+    const Fusion* fusion = fusion_of(analysis, name);
     if (fusion == nullptr || !reduction->repair) continue;
     if (std::find(fusion->folds.begin(), fusion->folds.end(), "split-k") == fusion->folds.end())
       return Refusal{fmt::format("{} has no split-k fold.", name.text()), {name.text()}, ""};
@@ -123,17 +128,28 @@ class Folder {
       all.push_back({std::to_string(count), ms(split_program(program_, site, count)), std::nullopt});
     return all;
   }
-  static const Alternative& best_of(const std::vector<Alternative>& all) {
+  /// The best number of parts, and whether the tree should be taken by default: its parts must be worth a second pass over states.
+  [[nodiscard]] static const Alternative& best_of(const std::vector<Alternative>& all) {
     return *std::min_element(all.begin(), all.end(),
                              [](const Alternative& a, const Alternative& b) { return *a.predicted_ms < *b.predicted_ms; });
+  }
+  /// The parallel loops alone leave workgroups without work.
+  [[nodiscard]] bool is_idle(const FoldSite& site) const {
+    const std::vector<Work> all = work_of(program_);
+    return std::all_of(site.nests.begin(), site.nests.end(), [&](std::size_t nest) {
+      return nest >= all.size() || all[nest].items < static_cast<double>(log_->target().workgroups);
+    });
+  }
+  [[nodiscard]] bool is_worth_it(const FoldSite& site, const Alternative& best, double rolling) const {
+    const std::int64_t parts = Rational::parse(best.choice)->num();
+    return !site.refused && is_idle(site) && trips(site) >= least_trips_of_a_part * parts && *best.predicted_ms < clear_win * rolling;
   }
 
   void decide(const FoldSite& site) {
     const std::vector<Alternative> splits = splits_of(site);
     const double rolling = ms(program_);
     const Alternative& best = best_of(splits);
-    // The tree must win clearly: a running state needs no second pass over states.
-    const bool split = !site.refused && *best.predicted_ms < 0.9 * rolling;
+    const bool split = is_worth_it(site, best, rolling);
     Decision decision;
     decision.site = site.prefix + "/fold";
     decision.kind = "fold";

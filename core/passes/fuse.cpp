@@ -30,13 +30,17 @@ std::string says_of(const loop::Program& before, const loop::Program& after, con
   const std::int64_t from = loops_over(before, site.index), to = loops_over(after, site.index);
   std::string text = fmt::format("{} over {} become {}", capital(plural(from, "loop")), site.index.text(), number_word(to));
   const std::map<Symbol, double> stored = stored_bytes(before), still = stored_bytes(after);
-  std::vector<std::string> gone, come;
-  for (const auto& [name, bytes] : stored) {
-    if (!still.contains(name)) gone.push_back(fmt::format("{} ({})", name.text(), bytes_text(bytes)));
-  }
-  for (const auto& [name, bytes] : still) {
-    if (!stored.contains(name)) come.push_back(fmt::format("{} ({})", name.text(), bytes_text(bytes)));
-  }
+  const auto only_in = [](const std::map<Symbol, double>& here, const std::map<Symbol, double>& there) {
+    std::vector<std::pair<Symbol, double>> found;
+    for (const auto& each : here) {
+      if (!there.contains(each.first)) found.push_back(each);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::vector<std::string> texts;
+    for (const auto& [name, bytes] : found) texts.push_back(fmt::format("{} ({})", name.text(), bytes_text(bytes)));
+    return texts;
+  };
+  const std::vector<std::string> gone = only_in(stored, still), come = only_in(still, stored);
   if (!gone.empty()) text += fmt::format("; {} {} no longer stored", listed(gone), gone.size() == 1 ? "is" : "are");
   if (!come.empty()) text += fmt::format("; {} {} stored instead", listed(come), come.size() == 1 ? "is" : "are");
   return text + ".";
@@ -53,6 +57,19 @@ std::optional<Refusal> refusal_of(const Fusion* fusion, const Result<loop::Progr
   if (attempt) return std::nullopt;
   if (fusion != nullptr && fusion->refusal) return fusion->refusal;
   return attempt.error();
+}
+
+/// A person writes `acc` and the producers; the carrier is moved in terms of its own name and the gauges.
+Expr as_move(Expr written, const math::Repair& repair) {
+  Substitution names = {{symbol(Symbol("acc")), symbol(repair.carried.front().name)}};
+  for (const math::Gauge& gauge : repair.gauges) {
+    if (!gauge.reference.is(Op::read)) continue;
+    const Symbol producer = gauge.reference.name();
+    names[symbol(producer)] = symbol(gauge.name);
+    names[symbol(primed(producer))] = symbol(primed(gauge.name));
+    names[gauge.reference] = symbol(gauge.name);
+  }
+  return substitute(written, names);
 }
 
 class Fuser {
@@ -72,7 +89,7 @@ class Fuser {
 
  private:
   void decide(const FuseSite& site) {
-    const Fusion* fusion = log_->analysis().find(site.consumer);
+    const Fusion* fusion = fusion_of(log_->analysis(), site.consumer);
     Result<loop::Program> fused = fuse_at(program_, site, knowledge_);
     const std::optional<Refusal> refused = refusal_of(fusion, fused);
     // Two loops that have nothing to do with each other and do not fit together are no news.
@@ -87,6 +104,7 @@ class Fuser {
       if (fusion != nullptr) note.fusions = {*fusion};
       note.node_map = origins(program_, *fused);
       program_ = std::move(*fused);
+      if (fusion != nullptr) take_written_repair(*fusion, site, note);
       current_ = make_ir(program_);
     } else {
       note.says = refused ? fmt::format("{} keeps a loop of its own over {}: {}", site.consumer.text(), site.index.text(), refused->reason)
@@ -96,6 +114,40 @@ class Fuser {
     }
     note.decision = std::move(decision);
     log_->step(std::move(note), current_);
+  }
+
+  /// Site CONSUMER/INDEX/repair: a person's own repair (DESIGN 5.8). One that is derived is the compiler's, in other words; a refuted one
+  /// runs only with `unsound`, and the step says so.
+  void take_written_repair(const Fusion& fusion, const FuseSite& site, StepLog::Note& note) {
+    const auto at = std::find_if(program_.math.statements.begin(), program_.math.statements.end(),
+                                 [&](const math::Statement& each) { return each.name == site.consumer; });
+    auto& repair = std::get<math::Reduction>(at->value).repair;
+    if (!repair || fusion.repair_text.empty()) return;
+    Decision decision;
+    decision.site = fmt::format("{}/{}/repair", site.consumer.text(), site.index.text());
+    decision.kind = "repair";
+    decision.choice = fusion.repair_text;
+    decision.reason = "Derived.";
+    decision.alternatives = {{fusion.repair_text, std::nullopt, std::nullopt}};
+    Expr unsound;
+    decision = log_->decide(std::move(decision), [&](std::string_view written) { return judge(written, fusion, unsound); });
+    if (!unsound || decision.choice == fusion.repair_text || repair->carried.size() != 1) return;
+    repair->carried.front().move = as_move(unsound, *repair);
+    note.says += fmt::format(" UNSOUND: {} is repaired by {}, which is not derived.", site.consumer.text(), decision.choice);
+  }
+
+  [[nodiscard]] Result<void> judge(std::string_view written, const Fusion& fusion, Expr& unsound) const {
+    if (!log_->options().parse_expression) return refuse("A written repair cannot be read here.");
+    const Result<Expr> parsed = log_->options().parse_expression(written);
+    if (!parsed) return tl::unexpected<Refusal>(parsed.error());
+    const algebra::Judgement judgement = algebra::judge_repair(log_->opened(), log_->analysis(), fusion.consumer, *parsed);
+    if (judgement.verdict == algebra::Verdict::derived) return {};
+    if (log_->options().unsound) {
+      unsound = *parsed;
+      return {};
+    }
+    return refuse(judgement.says + (judgement.counterexample.empty() ? "" : " " + judgement.counterexample), {fusion.consumer.text()},
+                  "With --unsound it runs all the same, and says so.");
   }
 
   [[nodiscard]] static std::string title(const FuseSite& site) {

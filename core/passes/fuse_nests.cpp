@@ -333,6 +333,12 @@ class Merger {
 
 }  // namespace
 
+const Fusion* fusion_of(const algebra::Analysis& analysis, Symbol consumer) {
+  if (const Fusion* found = analysis.find(consumer)) return found;
+  const std::size_t dot = consumer.text().rfind('.');
+  return dot == std::string::npos ? nullptr : analysis.find(Symbol(consumer.text().substr(0, dot)));
+}
+
 std::optional<FuseSite> fuse_site(const loop::Program& program, Symbol consumer) {
   const std::vector<Nest> nests = nests_of(program);
   const Statement* statement = program.math.find(consumer);

@@ -12,6 +12,9 @@ struct Knowledge {
   const algebra::Analysis* analysis = nullptr;
 };
 
+/// What the algebra concluded about a reduction of the normal form: `o.sum` is what became of `o` when factors moved behind its sum.
+[[nodiscard]] const Fusion* fusion_of(const algebra::Analysis&, Symbol consumer);
+
 /// A reduction whose nest could merge with an earlier one over the same index.
 struct FuseSite {
   Symbol consumer, index;

@@ -436,7 +436,7 @@ bool may_be_ragged(const math::Program& program, const Loop& fold) {
 bool same_tiles(const Nest& a, const Nest& b, const std::vector<Expr>& conditions, Symbol index) {
   if (!a.folds_over(index) || !b.folds_over(index)) return false;
   std::set<Symbol> compared = {index};
-  for (const Expr each : conditions) compared.insert(free_indices(each).begin(), free_indices(each).end());
+  for (const Expr each : conditions) compared.merge(free_indices(each));
   return std::all_of(compared.begin(), compared.end(), [&](Symbol name) {
     const Loop *left = a.loop(name), *right = b.loop(name);
     return left == right || (left != nullptr && right != nullptr && same_range(*left, *right));

@@ -33,7 +33,7 @@ double evaluations(const math::Program& program, Op op) {
 std::string what_moved(const math::Program& before, const math::Program& after, const std::vector<DerivationLine>& lines) {
   const double divisions_before = evaluations(before, Op::div), divisions_after = evaluations(after, Op::div);
   std::string text = lines.empty() ? "Every term is in normal form already"
-                                   : fmt::format("{} applied", plural(static_cast<std::int64_t>(lines.size()), "rule"));
+                                   : capital(plural(static_cast<std::int64_t>(lines.size()), "rule")) + " applied";
   if (divisions_after < divisions_before)
     text += fmt::format(": {} divisions become {}", count_text(divisions_before), count_text(divisions_after));
   return text + ".";

@@ -78,16 +78,21 @@ void unite_by_statements(const math::Program& program, Axes& axes) {
   }
 }
 
-/// Reductions that walk the same axis of one parameter share its loads if they share the loop.
+/// Reductions and elementwise statements that walk the same axis of one parameter can share its tiles. The free axes of a reduction's
+/// result are another matter: the columns of a product are no rows of the next.
 void unite_by_parameters(const math::Program& program, Axes& axes) {
   std::map<std::pair<Symbol, std::size_t>, Occurrence> walkers;
   for (const math::Statement& reader : program.statements) {
     const auto* reduction = reader.reduction();
-    if (reduction == nullptr) continue;
+    std::set<Symbol> walked = axis_names(reader);
+    if (reduction != nullptr) {
+      walked.clear();
+      for (const math::Axis& axis : reduction->over) walked.insert(axis.index);
+    }
     each_read(reader, [&](Expr e) {
       if (program.param(e.name()) == nullptr) return;
       for (std::size_t i = 0; i < e.args().size(); ++i) {
-        if (!e.arg(i).is(Op::index)) continue;
+        if (!e.arg(i).is(Op::index) || !walked.contains(e.arg(i).name())) continue;
         const Occurrence here{reader.name, e.arg(i).name()};
         const auto [known, is_new] = walkers.try_emplace({e.name(), i}, here);
         if (!is_new && axes.same_range(known->second, here)) axes.unite(known->second, here);
@@ -153,9 +158,9 @@ Result<Ir> name_apart(const Ir& ir, StepLog& log) {
   StepLog::Note note;
   note.id = "name-apart";
   note.title = "Name the axes apart";
-  note.says = capital(fmt::format("{} over {}{}.", plural(static_cast<std::int64_t>(after.math().statements.size()), "statement"),
-                                  plural(static_cast<std::int64_t>(axes.sets().size()), "axis"),
-                                  told_apart.empty() ? "" : ": " + listed(told_apart)));
+  const auto count = static_cast<std::int64_t>(axes.sets().size());
+  note.says = fmt::format("{} {}{}.", capital(number_word(count)), count == 1 ? "axis" : "axes",
+                          told_apart.empty() ? "" : ": " + listed(told_apart));
   log.step(std::move(note), after);
   return after;
 }

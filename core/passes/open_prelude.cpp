@@ -37,7 +37,8 @@ Result<Ir> open_prelude(const Ir& ir, StepLog& log) {
   StepLog::Note note;
   note.id = "open-prelude";
   note.title = "Open the prelude";
-  note.says = fmt::format("{} become {}: {} over {}.", plural(static_cast<std::int64_t>(written.statements.size()), "statement"),
+  note.says = fmt::format("{} {} {}: {} over {}.", plural(static_cast<std::int64_t>(written.statements.size()), "statement"),
+                          written.statements.size() == 1 ? "becomes" : "become",
                           number_word(static_cast<std::int64_t>(opened.statements.size())), plural(reductions, "reduction"),
                           over.size() == 1 ? "one index" : number_word(static_cast<std::int64_t>(over.size())) + " indices");
   note.says = capital(std::move(note.says));

@@ -20,7 +20,10 @@ struct Options {
   Precision precision = Precision::matrix;
   bool deterministic_batch = false;
   bool unsound = false;  ///< run a refuted repair, watermarked
-  bool verify = false;   ///< verify the IR after every step, as debug builds always do
+  /// Reads an expression that a person wrote into a trace (a repair): core/lang's business, given by the session. Empty: such choices are
+  /// refused.
+  std::function<Result<Expr>(std::string_view)> parse_expression;
+  bool verify = false;  ///< verify the IR after every step, as debug builds always do
 };
 
 /// What passes may know and where they report. One a compilation; passes keep no state of their own.
@@ -32,6 +35,9 @@ class StepLog {
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const algebra::Analysis& analysis() const { return analysis_; }
   void set_analysis(algebra::Analysis);
+  /// The program as `open-prelude` left it: what algebra::judge_repair is asked about.
+  [[nodiscard]] const math::Program& opened() const { return opened_; }
+  void set_opened(math::Program program) { opened_ = std::move(program); }
   /// The Math program that Loop programs are made of, without repairs: what algebra::repair_for is asked about.
   [[nodiscard]] const math::Program& normalised() const { return normalised_; }
   void set_normalised(math::Program program) { normalised_ = std::move(program); }
@@ -64,7 +70,7 @@ class StepLog {
   const Trace* trace_;
   Options options_;
   algebra::Analysis analysis_;
-  math::Program normalised_;
+  math::Program opened_, normalised_;
   Record record_;
   std::string pass_;
   std::vector<bool> used_;

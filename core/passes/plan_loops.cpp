@@ -110,7 +110,7 @@ class Planner {
 
   /// Whether a later reduction takes the contraction's results one by one as it folds: then the two share that nest.
   [[nodiscard]] bool has_absorber(const Statement& contraction) {
-    if (!is_small_contraction(contraction) || is_result(*program_, contraction.name)) return false;
+    if (!is_small_contraction(contraction) || is_result(*program_, contraction.name) || is_chained(contraction)) return false;
     std::set<Symbol> reached = {contraction.name};
     for (const Statement& reader : program_->statements) {
       if (!needed_.contains(reader.name)) continue;
@@ -123,6 +123,22 @@ class Planner {
         reached.insert(reader.name);
       } else {
         return absorbs(reader, contraction);
+      }
+    }
+    return false;
+  }
+
+  /// Needs another reduction over its own index: the two want to share a loop over it.
+  [[nodiscard]] bool is_chained(const Statement& reduction) const {
+    std::set<Symbol> needed = reads_of(reduction);
+    for (auto each = program_->statements.rbegin(); each != program_->statements.rend(); ++each) {
+      if (!needed.contains(each->name)) continue;
+      needed.merge(reads_of(*each));
+      const auto* producer = each->reduction();
+      if (producer == nullptr) continue;
+      for (const Axis& axis : producer->over) {
+        const auto& over = reduction.reduction()->over;
+        if (std::any_of(over.begin(), over.end(), [&](const Axis& mine) { return mine.index == axis.index; })) return true;
       }
     }
     return false;

@@ -18,6 +18,7 @@ using loop::Loop;
 constexpr std::int64_t largest_tile = 512;
 /// A smaller tile within this factor of the best prediction is preferred: it leaves room and pads less.
 constexpr double near_best = 1.03;
+constexpr int near_best_percent = 3;
 /// The working set may take this share of the space: the rest is the caches' and the next tile's.
 constexpr double share_on_chip = 0.5;
 
@@ -232,7 +233,7 @@ class Tiler {
     const Cost cost = cost_with(site, tile);
     decision.reason =
         fmt::format("A multiple of {}; the fused loop's working set is {} of {}. Larger tiles gain less than {} %.", site.multiple,
-                    bytes_text(cost.on_chip_bytes), bytes_text(static_cast<double>(log_->target().shared_bytes)), 3);
+                    bytes_text(cost.on_chip_bytes), bytes_text(static_cast<double>(log_->target().shared_bytes)), near_best_percent);
     for (const std::int64_t candidate : site.candidates) {
       const Cost each = cost_with(site, candidate);
       decision.alternatives.push_back(
