@@ -6,6 +6,8 @@
 namespace fathom::lang {
 namespace {
 
+constexpr std::size_t longest_shown = 80;  // of an expression in a message
+
 class RangeChecker {
  public:
   RangeChecker(const StatementSyntax& syntax, Indices& indices, OperatorScope& scope) : syntax_(syntax), indices_(indices), scope_(scope) {}
@@ -79,7 +81,8 @@ class RangeChecker {
 
   void report(const Syntax& s, std::size_t place, const Range& range, bool above, bool below) {
     const Syntax& subscript = *s.args[place];
-    const std::string e = print(subscript.expr);
+    std::string e = print(subscript.expr);
+    if (e.size() > longest_shown) e = e.substr(0, longest_shown) + "…";
     const std::string which =
         s.args.size() == 1 ? "`" + s.name.text() + "`" : "dimension " + std::to_string(place + 1) + " of `" + s.name.text() + "`";
     std::string guard;
