@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds and runs the benchmarks; prints every cell. Figures go to docs/performance.md by hand, with their conditions.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cmake --preset bench >/dev/null
+ninja -C build/bench bench_pipeline bench_cpu_attention fathom fathom_cpu >/dev/null
+echo "== the whole pipeline, program as written to Kernel (goal for attention: 10 ms)"
+build/bench/tests/bench_pipeline --benchmark_min_time=0.2
+echo "== attention on the CPU against unfused OpenBLAS, same run (goals: 1.5 times as fast, 50 % of the FMA peak)"
+build/bench/tests/bench_cpu_attention
