@@ -58,6 +58,11 @@ class Inliner {
     if (e.is(Op::index)) return index(renamed(env.indices, e.name()));
     if (e.is(Op::call)) return call(e, env, bounds);
     if (e.is(Op::reduce)) return reduction(e, env, bounds);
+    if (e.is(Op::extent) && e.arg(0).is(Op::index)) {
+      for (const Bound& given : bounds) {
+        if (given.index == renamed(env.indices, e.arg(0).name())) return simplify_integer(given.hi - given.lo);
+      }
+    }
     std::vector<Expr> args;
     for (const Expr arg : e.args()) args.push_back(run(arg, env, bounds));
     return with_args(e, std::move(args));
@@ -105,6 +110,7 @@ class Variation {
       return found == env.symbols.end() ? Names{} : found->second;
     }
     if (e.is(Op::index)) return {renamed(env.indices, e.name())};
+    if (e.is(Op::extent)) return {};  // the size of an index is the same at each of its points
     if (e.is(Op::call)) return call(e, env);
     if (e.is(Op::reduce)) return reduction(e, env);
     Names all;
