@@ -10,6 +10,7 @@ namespace fathom::interp {
 namespace {
 
 constexpr int call_limit = 64;  // functions inside functions; the checker refuses recursion
+constexpr std::uint32_t depth_limit = 3000;
 constexpr std::int64_t node_limit = 2'000'000;
 
 /// What names mean while a function's body, or an argument in it, is written out.
@@ -27,6 +28,7 @@ class Elaboration {
   }
 
   Result<Expr> run(Expr expr) {
+    if (expr.node().depth > depth_limit) return refuse("An expression is nested too deeply.");
     Environment top;
     const Expr result = write_out(expr, top, 0);
     if (failure_) return tl::unexpected(*failure_);

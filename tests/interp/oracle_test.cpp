@@ -101,6 +101,32 @@ TEST(Oracle, numpy_agrees_on_every_witness_of_the_derivations) {
   check_with_numpy(cases, "witnesses");
 }
 
+TEST(Oracle, numpy_agrees_on_what_samples_do_not_use) {
+  const std::vector<std::string> texts = {
+      "dim T = 9\noperator drop(x: f32[T]) -> (y: f32[T]) { y[j] = where(random(7, j, 3) < 0.5, x[j], 0) + random(1, j) + random(2, j, j, "
+      "j + 1) }\n",
+      "dim T = 9\noperator scan(x: f32[T]) -> (y: f32[T]) { y[j in 0:T] = sum[k in 0:j+1](x[k]) }\n",
+      "dim H = 4, G = 2, S = 3, T = 5, D = 2\noperator gqa(q: f16[H,S,D], k: f16[G,T,D], v: f16[G,T,D]) -> (o: f16[H,S,D]) {\n"
+      "  s[h,i,j] = sum[d](q[h,i,d] * k[h // (H // G),j,d]) / sqrt(D)\n  c[h,i,j] = where(j <= i + (T - S), s[h,i,j], -inf)\n"
+      "  p[h,i,j] = softmax[j](c[h,i,j])\n  o[h,i,d] = sum[j](p[h,i,j] * v[h // (H // G),j,d])\n}\n",
+      "dim T = 8, P = 2, N = 6\noperator paged(x: f32[N, P], page: i32[4], len: i32) -> (o: f32) {\n"
+      "  o = sum[j in 0:T](where(j < len, x[page[j // P], j % P], 0))\n}\n",
+      "dim R = 3, C = 6\noperator stats(x: f32[R, C]) -> (a: f32[R], b: f32[R], c: f32[R, C], d: f32[R]) {\n"
+      "  a[i] = logsumexp[j](x[i,j])\n  b[i] = sum[j](x[i,j] ^ 2) / C\n  c[i,j] = layernorm[j](x[i,j], 0.001)\n"
+      "  at[i] = argmin[j](x[i,j])\n  d[i] = where(at[i] > 2, 1, 0) + prod[j](1 + x[i,j] / 8)\n}\n",
+      "dim T = 7\noperator curves(x: f32[T]) -> (y: f32[T]) { y[j] = gelu(x[j]) + silu(x[j]) + softplus(x[j]) + tanh(x[j]) * floor(x[j]) + "
+      "cos(x[j]) ^ 2 }\n"};
+  Json cases = Json::array();
+  for (const std::string& text : texts) {
+    const math::Program program = parse(text);
+    for (const std::string& family : data_families(program)) {
+      const DimValues dims = default_dims(program);
+      cases.push_back(case_of(program.name.text() + "/" + family, program, dims, make_inputs(program, dims, family, 5, {2, 4})));
+    }
+  }
+  check_with_numpy(cases, "further");
+}
+
 TEST(Oracle, numpy_agrees_on_every_sample) {
   Json cases = Json::array();
   for (const auto& entry : fs::directory_iterator(FATHOM_SOURCE_DIR "/samples")) {
