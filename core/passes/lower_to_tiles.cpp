@@ -54,16 +54,6 @@ void add_workspaces(kernel::Module& m, const TilePlan& plan, const Fixed& fixed)
   }
 }
 
-Memory memory_of(const kernel::Module& m) {
-  Memory out;
-  for (const math::Parameter& p : m.params) {
-    if (!p.extents.empty()) out[p.name] = {p.extents, p.dtype};
-  }
-  for (const math::Parameter& p : m.results) out[p.name] = {p.extents, p.dtype};
-  for (const kernel::Workspace& w : m.workspaces) out[w.name] = {w.box, w.dtype};
-  return out;
-}
-
 std::string tile_text(const kernel::Kernel& k) {
   std::string out;
   for (const kernel::TileAxis& axis : k.axes) out += (out.empty() ? "" : ", ") + fmt::format("{} = {}", axis.name.text(), print(kernel::extent(axis)));

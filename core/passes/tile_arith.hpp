@@ -54,6 +54,7 @@ struct Facts {
 class Names {
  public:
   void take(Symbol name) { taken_.insert(name); }
+  void take(const Names& others) { taken_.insert(others.taken_.begin(), others.taken_.end()); }
   [[nodiscard]] bool taken(Symbol name) const { return taken_.count(name) > 0; }
   [[nodiscard]] Symbol fresh(const std::string& wish);
 

@@ -243,10 +243,23 @@ void TileEmitter::store(const math::Statement& s, Expr value) {
   append(kernel::Statement{std::move(v), std::nullopt, s.origins});
 }
 
+/// An end of a range that depends on a tiled index is taken over the whole tile; each element then counts its own range.
+Expr TileEmitter::lower_end(Expr end, Op extreme) {
+  const Expr first = lower_uniform(end);
+  Substitution last;
+  for (const Symbol name : free_indices(end)) {
+    const IndexBinding& bound = binding(name);
+    if (bound.axis.empty()) continue;
+    const kernel::TileAxis* axis = kernel::find_axis(out_.kernel, bound.axis);
+    last[index(name)] = index(name) + (kernel::extent(*axis) - number(1));
+  }
+  return last.empty() ? first : simplify_integer(make(extreme, {first, lower_uniform(substitute(end, last))}));
+}
+
 void TileEmitter::emit_loop(const loop::Loop& l) {
   if (bindings_.count(l.index) > 0 && bindings_.at(l.index).axis.empty())
     return fail({fmt::format("There are two loops over {} inside each other.", l.index.text()), {l.index.text()}, ""});
-  const Expr lo = lower_uniform(l.lo), hi = lower_uniform(l.hi), tile = lower_uniform(l.tile);
+  const Expr lo = lower_end(l.lo, Op::min), hi = lower_end(l.hi, Op::max), tile = lower_uniform(l.tile);
   const bool single = is_one(tile);
   kernel::For loop;
   loop.variable = names_.fresh(single && constant_integer(lo) == 0 ? l.index.text() : l.index.text() + "t");

@@ -368,6 +368,16 @@ class Masker {
 
 MaskSummary mask_tails(BuiltKernel& built, const Memory& memory, const std::vector<ReducerRef>& reducers) { return Masker(built, memory, reducers).run(); }
 
+Memory memory_of(const kernel::Module& m) {
+  Memory out;
+  for (const math::Parameter& p : m.params) {
+    if (!p.extents.empty()) out[p.name] = {p.extents, p.dtype};
+  }
+  for (const math::Parameter& p : m.results) out[p.name] = {p.extents, p.dtype};
+  for (const kernel::Workspace& w : m.workspaces) out[w.name] = {w.box, w.dtype};
+  return out;
+}
+
 void remove_dead_values(kernel::Kernel& k, const Memory& memory) {
   for (kernel::Role& role : k.roles) {
     bool changed = true;

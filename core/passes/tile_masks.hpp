@@ -13,6 +13,9 @@ struct MemoryShape {
 };
 using Memory = std::map<Symbol, MemoryShape>;
 
+/// Parameters with extents, results and workspaces.
+[[nodiscard]] Memory memory_of(const kernel::Module&);
+
 /// What was decided, for the step's sentence.
 struct MaskSummary {
   int masks = 0;           ///< selects that the lowering added

@@ -73,6 +73,7 @@ class TileEmitter {
   void emit_leaf(const math::Statement&);
   void emit_map(const math::Statement&);
   void emit_loop(const loop::Loop&);
+  Expr lower_end(Expr end, Op extreme);
   void store(const math::Statement&, Expr value);
   void define(const math::Statement&, Expr value);
   Symbol axis_for(Symbol index, Expr extent);

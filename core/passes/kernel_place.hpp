@@ -1,0 +1,39 @@
+// The three steps from a Tile kernel to a Kernel one on a target with synchronous atoms: states merged by a loop, contractions on atoms with
+// their panels and buffers, sums kept per vector lane until the end. Each works on one kernel and says what it did.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/kernel.hpp"
+#include "ir/result.hpp"
+#include "passes/tile_arith.hpp"
+#include "passes/tile_masks.hpp"
+#include "target/target.hpp"
+
+namespace fathom::passes {
+
+/// Every name that the kernel or module uses.
+[[nodiscard]] Names names_in(const kernel::Module&, const kernel::Kernel&);
+
+/// `m, l = R.states[z in lo:hi](w[z,…], …)` becomes a loop over z that merges one state after the other by R's combine.
+void expand_states(kernel::Kernel&, const std::vector<ReducerRef>&, Names&);
+
+struct AtomSummary {
+  int products = 0;                       ///< contractions on atoms
+  std::vector<std::string> panels;        ///< channels
+  std::vector<std::string> buffers;
+  std::int64_t bytes = 0;                 ///< of panels and buffers
+  std::vector<Refusal> refusals;          ///< contractions that stay value statements, and why
+};
+/// Contractions become `mma` where an atom of the target fits; operands are packed into panels (channels inside loops, else buffers).
+AtomSummary place_atoms(kernel::Kernel&, const Memory&, const Target&, Names&);
+
+/// A carried sum that can be kept as one partial sum a lane.
+struct LaneSum {
+  Symbol name, axis;
+};
+[[nodiscard]] std::vector<LaneSum> lane_sums(const kernel::Kernel&, const Memory&, int lanes);
+void keep_per_lane(kernel::Kernel&, const LaneSum&, int lanes, Names&);
+
+}  // namespace fathom::passes

@@ -1,0 +1,161 @@
+// Tile -> Kernel for targets whose matrix atoms are synchronous and whose operands lie in a cache: atoms, panels, buffers, lanes, work source.
+// Targets with asynchronous or warp-wide atoms are refused by name: their Tile module stays, with its cost record.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "passes/kernel_place.hpp"
+#include "passes/lowering.hpp"
+#include "passes/tile_walk.hpp"
+#include "passes/words.hpp"
+
+namespace fathom::passes {
+namespace {
+
+/// What this lowering cannot do yet for a target: nullopt where it can.
+std::optional<Refusal> refused(const Target& target) {
+  const auto needs_more = std::find_if(target.atoms.begin(), target.atoms.end(), [](const MatrixAtom& a) { return a.asynchronous || a.issuing_lanes > 1; });
+  if (needs_more == target.atoms.end()) return std::nullopt;
+  return Refusal{fmt::format("The Kernel level is not made for {} yet: its atoms ({}) are issued by {} lanes{}.", target.name.text(), needs_more->name.text(),
+                             needs_more->issuing_lanes, needs_more->asynchronous ? " and run asynchronously" : ""),
+                 {target.name.text()},
+                 "The Tile level and its costs are complete; --target x86-64 goes on to code that runs."};
+}
+
+/// Do items of work differ in how many trips they make?
+bool is_uneven(const kernel::Kernel& k) {
+  bool found = false;
+  const std::function<void(const kernel::Block&)> look = [&](const kernel::Block& block) {
+    for (const kernel::Statement& s : block) {
+      const auto* loop = std::get_if<kernel::For>(&s.op);
+      if (loop == nullptr) continue;
+      for (const kernel::TaggedRange& r : loop->ranges) {
+        for (const Expr e : {r.lo, r.hi}) visit(e, [&](Expr node) { found = found || node.is(Op::symbol) || node.is(Op::read); });
+      }
+      look(loop->body);
+    }
+  };
+  for (const kernel::Role& role : k.roles) look(role.body);
+  return found;
+}
+
+std::string sentence(const AtomSummary& sum, const Target& target) {
+  if (sum.products == 0) return fmt::format("No product fits an atom of {}; every value stays a statement on vectors of {} lanes.", target.name.text(), target.lanes);
+  std::string out = fmt::format("{} on {}", plural(sum.products, "product"), target.atoms.front().name.text());
+  if (!sum.panels.empty()) out += fmt::format("; {} packed into {}", listed(sum.panels), sum.panels.size() == 1 ? "a panel" : "panels");
+  if (!sum.buffers.empty()) out += fmt::format("; {} in the cache", listed(sum.buffers));
+  return out + fmt::format("; {} in all.", bytes_text(static_cast<double>(sum.bytes)));
+}
+
+/// The module while it is lowered, with the log.
+class KernelLowering {
+ public:
+  KernelLowering(kernel::Module m, StepLog& log) : module_(std::move(m)), memory_(memory_of(module_)), log_(log) {}
+
+  Ir run() {
+    for (const kernel::Kernel& k : module_.kernels) names_.push_back(names_in(module_, k));
+    place();
+    for (std::size_t i = 0; i < module_.kernels.size(); ++i) lanes(i);
+    for (kernel::Kernel& k : module_.kernels) source(k);
+    return snapshot();
+  }
+
+ private:
+  [[nodiscard]] Ir snapshot() const { return make_ir(Level::kernel, module_); }
+
+  void place() {
+    AtomSummary all;
+    for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
+      kernel::Kernel& k = module_.kernels[i];
+      expand_states(k, module_.reducers, names_[i]);
+      const AtomSummary one = place_atoms(k, memory_, log_.target(), names_[i]);
+      all.products += one.products;
+      all.bytes += one.bytes;
+      all.panels.insert(all.panels.end(), one.panels.begin(), one.panels.end());
+      all.buffers.insert(all.buffers.end(), one.buffers.begin(), one.buffers.end());
+      all.refusals.insert(all.refusals.end(), one.refusals.begin(), one.refusals.end());
+    }
+    StepLog::Note note;
+    note.id = "lower-to-kernel";
+    note.title = "Place values and products";
+    note.says = sentence(all, log_.target());
+    note.refusals = all.refusals;
+    log_.step(std::move(note), snapshot());
+  }
+
+  void lanes(std::size_t which) {
+    kernel::Kernel& k = module_.kernels[which];
+    for (const LaneSum& sum : lane_sums(k, memory_, log_.target().lanes)) {
+      Decision d;
+      d.site = fmt::format("{}/{}/lanes", sum.name.text(), sum.axis.text());
+      d.kind = "lanes";
+      d.choice = "end";
+      d.reason = fmt::format("One partial sum for each of {} lanes needs the addition across lanes only once.", log_.target().lanes);
+      d.alternatives = {{"end", std::nullopt, std::nullopt}, {"trip", std::nullopt, std::nullopt}};
+      if (!sites_.insert(d.site).second) continue;
+      d = log_.decide(std::move(d));
+      StepLog::Note note;
+      note.id = d.site;
+      note.title = fmt::format("Add {} across lanes", sum.name.text());
+      note.says = fmt::format("{} is added across lanes in every trip.", sum.name.text());
+      if (d.choice == "end") {
+        keep_per_lane(k, sum, log_.target().lanes, names_[which]);
+        note.says = fmt::format("{} is kept as {} partial sums, added across lanes once after the loop.", sum.name.text(), log_.target().lanes);
+      }
+      note.decision = std::move(d);
+      log_.step(std::move(note), snapshot());
+    }
+  }
+
+  void source(kernel::Kernel& k) {
+    const bool uneven = is_uneven(k);
+    Decision d;
+    d.site = k.name.text() + "/work";
+    d.kind = "work";
+    d.choice = uneven ? "dynamic" : "grid";
+    d.reason = uneven ? "Items differ in length: whoever is free takes the next." : "Items are equally long: they are dealt out beforehand.";
+    d.alternatives = {{"grid", std::nullopt, std::nullopt}, {"dynamic", std::nullopt, std::nullopt}};
+    d = log_.decide(std::move(d));
+    StepLog::Note note;
+    note.id = d.site;
+    note.title = fmt::format("Deal out the work of {}", k.name.text());
+    note.says = fmt::format("{} items in a grid.", print(k.work.hi));
+    if (d.choice == "dynamic") {
+      Names all;
+      for (const kernel::Workspace& w : module_.workspaces) all.take(w.name);
+      for (const Names& each : names_) all.take(each);
+      const Symbol counter = all.fresh("next");
+      for (Names& each : names_) each.take(counter);
+      module_.workspaces.push_back({counter, DType::i32, {number(1)}, true});
+      k.work.source = kernel::WorkSource::dynamic;
+      k.work.counter = counter;
+      note.says = fmt::format("{} items drawn from a counter, one at a time.", print(k.work.hi));
+    }
+    note.decision = std::move(d);
+    log_.step(std::move(note), snapshot());
+  }
+
+  kernel::Module module_;
+  Memory memory_;
+  StepLog& log_;
+  std::vector<Names> names_;
+  std::set<std::string> sites_;
+};
+
+}  // namespace
+
+Result<Ir> lower_to_kernel(const Ir& ir, StepLog& log) {
+  if (const std::optional<Refusal> refusal = refused(log.target())) {
+    StepLog::Note note;
+    note.id = "lower-to-kernel";
+    note.title = "Place values and products";
+    note.says = refusal->reason;
+    note.refusals = {*refusal};
+    log.refuse(*refusal);
+    log.step(std::move(note), ir);
+    return ir;
+  }
+  return KernelLowering(ir.module(), log).run();
+}
+
+}  // namespace fathom::passes

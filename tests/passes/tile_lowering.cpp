@@ -1,0 +1,146 @@
+// Laws of the Tile level: what it computes is what the text says, for every shape; masks and fills stand where they must and nowhere else.
+#include "tile_runs.hpp"
+
+namespace fathom::lowering_tests {
+namespace {
+
+std::string text_at(const Lowered& lowered, Level level) { return print(lowered.last(level)); }
+
+struct SampleCase {
+  const char* name;
+  Dims dims;
+};
+const SampleCase small_samples[] = {
+    {"attention_nomask", {{"B", 1}, {"H", 2}, {"S", 5}, {"T", 70}, {"D", 8}}},
+    {"attention", {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 50}, {"T", 50}, {"D", 8}}},
+    {"softmax", {}},
+    {"logsumexp", {}},
+    {"rmsnorm", {}},
+    {"matmul_bias_gelu", {}},
+    {"cross_entropy", {}},
+};
+
+/// The sample's own dimensions cut down, ragged on purpose, where the case names none.
+Dims small_dims(const std::string& text, Dims dims) {
+  if (!dims.empty()) return dims;
+  const auto file = lang::parse_file(text);
+  if (!file) return dims;
+  std::int64_t next = 37;
+  for (const math::Dimension& d : file->operators.front().dims) dims[d.name.text()] = std::min(d.value, next += 13);
+  return dims;
+}
+
+TEST(LowerToTiles, every_sample_computes_what_its_text_says) {
+  for (const SampleCase& one : small_samples) {
+    SCOPED_TRACE(one.name);
+    const std::string text = sample(one.name);
+    expect_right(lower(text, small_dims(text, one.dims)), "gaussian");
+  }
+}
+
+TEST(LowerToTiles, attention_is_right_on_every_family_of_data) {
+  expect_right_on_all(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}}));
+  expect_right_on_all(lower(sample("attention"), {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 7}, {"T", 9}, {"D", 4}}));
+}
+
+TEST(LowerToTiles, one_key_fewer_keys_than_a_tile_and_more_rows_than_keys_are_legal) {
+  for (const std::int64_t t : {1, 3, 64, 65, 129}) {
+    SCOPED_TRACE(t);
+    expect_right(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 49}, {"T", t}, {"D", 4}}), "ascending");
+    expect_right(lower(sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 49}, {"T", t}, {"D", 4}}), "gaussian");
+  }
+}
+
+TEST(LowerToTiles, run_time_sizes_stay_names_and_zero_keys_give_the_empty_result) {
+  const Lowered lowered = lower(sample("attention_dynamic"), {});
+  EXPECT_NE(text_at(lowered, Level::tile).find("dim S = runtime"), std::string::npos);
+  for (const std::int64_t t : {0, 1, 5, 70}) {
+    SCOPED_TRACE(t);
+    DimValues values;
+    for (const math::Dimension& d : lowered.written.dims) {
+      if (d.runtime) values[d.name] = d.name == "S"_sym ? 3 : t;
+    }
+    expect_right(lowered, "gaussian", values);
+  }
+}
+
+TEST(LowerToTiles, a_causal_mask_is_tested_in_mixed_trips_only) {
+  const Lowered lowered = lower(sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 256}, {"T", 256}, {"D", 4}});
+  const std::string text = text_at(lowered, Level::tile);
+  const std::size_t when = text.find("when mixed");
+  ASSERT_NE(when, std::string::npos) << text;
+  const std::size_t select = text.find("where(", text.find("for ", text.find("carry")) == std::string::npos ? 0 : text.find("carry"));
+  EXPECT_GT(select, 0U);
+  EXPECT_EQ(text.find("<="), text.find("<=", when)) << "a mask outside `when mixed`:\n" << text;
+}
+
+TEST(LowerToTiles, whole_tiles_need_neither_fill_nor_mask) {
+  const std::string text = text_at(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}, {{"o/i/tile", "48"}, {"o/j/tile", "64"}}), Level::tile);
+  EXPECT_EQ(text.find(" else "), std::string::npos) << text;
+  EXPECT_EQ(text.find("when "), std::string::npos) << text;
+}
+
+TEST(LowerToTiles, the_repair_factor_is_computed_once_and_shared) {
+  const std::string text = text_at(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}), Level::tile);
+  std::size_t count = 0;
+  for (std::size_t at = text.find(" f["); at != std::string::npos; at = text.find(" f[", at + 1)) count += text.compare(at, 8, " f[i] = ") == 0 ? 1 : 0;
+  EXPECT_EQ(count, 1U) << text;
+}
+
+TEST(LowerToTiles, split_k_merges_states_and_empty_parts_leave_no_trace) {
+  for (const std::int64_t t : {1, 70, 200}) {
+    const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", t}, {"D", 4}}, {{"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
+    EXPECT_NE(text_at(lowered, Level::tile).find(".states["), std::string::npos);
+    expect_right_on_all(lowered);
+  }
+}
+
+TEST(LowerToTiles, unfused_plans_are_modules_of_several_kernels) {
+  const Lowered fused = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}});
+  std::vector<std::pair<std::string, std::string>> apart;
+  for (const Decision& d : fused.record.decisions) {
+    if (d.kind == "fuse") {
+      for (const Alternative& a : d.alternatives) {
+        if (a.choice != d.choice && !a.refused) apart.emplace_back(d.site, a.choice);
+      }
+    }
+  }
+  ASSERT_FALSE(apart.empty());
+  const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}}, apart);
+  EXPECT_GT(lowered.last(Level::tile).module().kernels.size(), 1U);
+  EXPECT_FALSE(lowered.last(Level::tile).module().workspaces.empty());
+  expect_right_on_all(lowered);
+}
+
+TEST(UseExp2, no_natural_exponential_is_left_unless_it_is_kept) {
+  const Dims dims = {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}};
+  const Lowered folded = lower(sample("attention_nomask"), dims);
+  EXPECT_EQ(text_at(folded, Level::tile).find("exp("), std::string::npos);
+  std::vector<std::pair<std::string, std::string>> keep;
+  for (const Decision& d : folded.record.decisions) {
+    if (d.site.size() > 5 && d.site.substr(d.site.size() - 5) == "/exp2") keep.emplace_back(d.site, "keep");
+  }
+  ASSERT_FALSE(keep.empty());
+  const Lowered kept = lower(sample("attention_nomask"), dims, keep);
+  EXPECT_NE(text_at(kept, Level::tile).find("exp("), std::string::npos);
+  EXPECT_EQ(text_at(kept, Level::tile).find("exp2("), std::string::npos);
+  expect_right(kept, "gaussian");
+}
+
+TEST(NarrowOperands, only_a_target_with_such_an_atom_and_a_policy_that_allows_it_rounds_the_weights) {
+  const std::string text = R"(dim S = 64, T = 128, D = 64
+operator a(q: f16[S, D], k: f16[T, D], v: f16[T, D]) -> (o: f16[S, D])
+{
+  s[i,j] = sum[d](q[i,d] * k[j,d])
+  p[i,j] = softmax[j](s[i,j])
+  o[i,d] = sum[j](p[i,j] * v[j,d])
+})";
+  EXPECT_EQ(text_at(lower(text, {}), Level::tile).find("f16("), std::string::npos);
+  EXPECT_NE(text_at(lower(text, {}, {}, "sm_80"), Level::tile).find("f16("), std::string::npos);
+  passes::Options exact;
+  exact.precision = passes::Precision::exact;
+  EXPECT_EQ(text_at(lower(text, {}, {}, "sm_80", exact), Level::tile).find("f16("), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fathom::lowering_tests
