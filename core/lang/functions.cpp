@@ -98,6 +98,30 @@ class Inliner {
   const Functions& functions_;
 };
 
+/// Gives a reduction inside another one over the same index a name of its own: each is a fresh copy of the function's index.
+Expr with_fresh_copies(Expr e, const std::set<Symbol>& around) {
+  if (!e || e.args().empty()) return e;
+  if (!e.is(Op::reduce)) {
+    std::vector<Expr> args;
+    for (const Expr arg : e.args()) args.push_back(with_fresh_copies(arg, around));
+    return with_args(e, std::move(args));
+  }
+  std::set<Symbol> inside = around;
+  std::vector<Bound> bounds = bounds_of(e);
+  std::vector<Expr> values = values_of(e);
+  for (Bound& bound : bounds) {
+    bound.lo = with_fresh_copies(bound.lo, around);
+    bound.hi = with_fresh_copies(bound.hi, around);
+    const Symbol written = bound.index;
+    while (inside.count(bound.index) != 0) bound.index = primed(bound.index);
+    inside.insert(bound.index);
+    if (bound.index == written) continue;
+    for (Expr& value : values) value = substitute(value, {{index(written), index(bound.index)}});
+  }
+  for (Expr& value : values) value = with_fresh_copies(value, inside);
+  return reduce(e.name(), e.node().result, bounds, values);
+}
+
 class Variation {
  public:
   using Names = std::set<Symbol>;
@@ -261,7 +285,7 @@ Cost inlined_cost(Expr root, const Functions& functions) {
 }
 
 Expr inline_call(Expr call, const std::vector<Bound>& bounds, const Functions& functions) {
-  return Inliner(functions).call(call, {}, bounds);
+  return with_fresh_copies(Inliner(functions).call(call, {}, bounds), {});
 }
 
 std::set<Symbol> varies_with(Expr e, const Functions& functions) { return Variation(functions).run(e, {}); }

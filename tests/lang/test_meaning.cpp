@@ -113,6 +113,15 @@ TEST(Calls, over_a_range_of_their_own_are_put_in) {
   EXPECT_NE(print(program.find("o"_sym)->map()->value).find("sum[j in 0:T // 2](x[j])"), std::string::npos);
 }
 
+TEST(Calls, that_are_put_in_bind_each_index_once) {
+  const auto program = checked("dim T = 8, B = 2 operator f(x: f32[T], n: i32[B]) -> (o: f32[B]) { o[b] = logsumexp[j in 0:n[b]](x[j]) }");
+  const auto verified = math::verify(program);
+  EXPECT_TRUE(verified.has_value()) << verified.error().reason;
+  const auto again = lang::parse_math(math::print(program));
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(math::print(*again), math::print(program));
+}
+
 TEST(Prelude, has_no_errors_and_can_be_hidden) {
   EXPECT_TRUE(lang::parse_file(std::string(lang::prelude()) + "dim T = 4 operator f(x: f32[T]) -> (o: f32[T]) { o[j] = softmax[j](x[j]) }")
                   .has_value());
