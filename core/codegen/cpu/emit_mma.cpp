@@ -7,16 +7,27 @@
 
 namespace fathom::cpu {
 
-/// acc[m,n] += a[m,k] * b[k,n] for one combination of the other axes.
+/// acc[m,n] += a[m,k] * b[k,n] for one combination of the outer axes.
 struct KernelEmitter::Product {
   Operand acc, a, b;
+  std::vector<Symbol> m_axes, n_axes, k_axes, outer;
   Symbol m, n, k;  ///< m may be empty: one row
   std::int64_t rows = 1, columns = 1, depth = 1;
   int tile_rows = 1, tile_vectors = 1, lanes = 1;
   bool accumulate = false;
 };
 
+/// One register tile: where it lies and what its cells hold.
+struct KernelEmitter::Micro {
+  llvm::Value *acc = nullptr, *a = nullptr, *b = nullptr;  ///< pointers to its first elements
+  llvm::Value *acc_m = nullptr, *acc_n = nullptr, *a_m = nullptr, *a_k = nullptr, *b_k = nullptr, *b_n = nullptr;
+  int rows = 1, vectors = 1, tail = 0;  ///< tail: lanes of the last vector in use; 0: all
+  std::vector<llvm::Value*> cells;      ///< row by row
+};
+
 namespace {
+constexpr int largest_tile = 64;  ///< accumulators; no machine has more vector registers than 32
+
 /// fma_6x32_f32 -> 6, 32.
 std::optional<std::pair<int, int>> register_tile(std::string_view atom) {
   constexpr std::string_view prefix = "fma_", suffix = "_f32";
@@ -64,6 +75,78 @@ void KernelEmitter::emit_contraction(const kernel::Mma& s) {
   emit_value(value);
 }
 
+bool KernelEmitter::sort_axes(const kernel::Mma& s, Product& p) {
+  const auto names = [&](const kernel::Access& access) {
+    const auto list = axes_of(access.subscripts);
+    return std::set<Symbol>(list.begin(), list.end());
+  };
+  const std::set<Symbol> in_acc = names(s.acc), in_a = names(s.a), in_b = names(s.b);
+  for (Symbol axis : axes_of(s.acc.subscripts)) {
+    const bool a = in_a.contains(axis), b = in_b.contains(axis);
+    (a == b ? p.outer : a ? p.m_axes : p.n_axes).push_back(axis);
+  }
+  for (Symbol axis : axes_of(s.a.subscripts)) {
+    if (in_acc.contains(axis)) continue;
+    if (!in_b.contains(axis)) return false;
+    p.k_axes.push_back(axis);
+  }
+  for (Symbol axis : in_b)
+    if (!in_acc.contains(axis) && !in_a.contains(axis)) return false;
+  return !p.k_axes.empty();
+}
+
+bool KernelEmitter::fits_atom(const Product& p) {
+  if (p.acc.place->dtype != DType::f32) return false;
+  std::vector<NestAxis> all;
+  for (const auto* list : {&p.m_axes, &p.n_axes, &p.k_axes, &p.outer})
+    for (const NestAxis& axis : nest_axes(*list)) all.push_back(axis);
+  for (const Operand* o : {&p.acc, &p.a, &p.b}) {
+    if (!o->place->local || kind_of(o->place->dtype) != Kind::f32) return false;
+    for (std::size_t d = 0; d < o->subscripts.size(); ++d) {
+      if (!proved_inside(o->subscripts[d], o->place->extents[d], all)) return false;
+      for (const NestAxis& axis : all)
+        if (!coefficient(o->subscripts[d], axis.name)) return false;
+    }
+  }
+  return true;
+}
+
+// Columns run along vectors: an axis that is contiguous in the accumulator and in its operand, of either operand, else the last.
+bool KernelEmitter::choose_columns(Product& p) {
+  const auto unit = [&](const Operand& o, Symbol axis) { return constant_of(stride_along(o, axis)) == 1; };
+  const auto wide = [&](const std::vector<Symbol>& candidates, const Operand& right) {
+    for (std::size_t i = candidates.size(); i-- > 0;)
+      if (unit(p.acc, candidates[i]) && unit(right, candidates[i])) return candidates[i];
+    return Symbol();
+  };
+  p.n = wide(p.n_axes, p.b);
+  if (const Symbol n = p.n.empty() ? wide(p.m_axes, p.a) : Symbol(); !n.empty()) {  // the transposed product
+    std::swap(p.a, p.b);
+    std::swap(p.m_axes, p.n_axes);
+    p.n = n;
+  }
+  if (p.n.empty() && !p.n_axes.empty()) p.n = p.n_axes.back();
+  if (p.n.empty()) return false;
+  if (!p.m_axes.empty()) p.m = p.m_axes.back();
+  p.k = p.k_axes.back();
+  p.k_axes.pop_back();
+  for (const auto* list : {&p.m_axes, &p.n_axes})
+    for (Symbol axis : *list)
+      if (axis != p.m && axis != p.n) p.outer.push_back(axis);
+  p.rows = p.m.empty() ? 1 : extents_.at(p.m);
+  p.columns = extents_.at(p.n);
+  p.depth = extents_.at(p.k);
+  return true;
+}
+
+void KernelEmitter::clear_accumulator(const Product& p, const Frame& at) {
+  Frame cell = at;
+  const std::vector<NestAxis> cells = nest_axes(p.m.empty() ? std::vector{p.n} : std::vector{p.m, p.n});
+  const bool contiguous = constant_of(stride_along(p.acc, p.n)) == 1;
+  loop_axes(cells, contiguous ? p.n : Symbol(), cell,
+            [&](Frame& element) { store(*p.acc.place, p.acc.subscripts, element, ops_.real(0, Kind::f32)); });
+}
+
 bool KernelEmitter::emit_matrix_atom(const kernel::Mma& s, int rows, int columns) {
   const auto operand = [&](const kernel::Access& access) {
     const Place* place = find_place(access);
@@ -76,81 +159,29 @@ bool KernelEmitter::emit_matrix_atom(const kernel::Mma& s, int rows, int columns
   p.b = operand(s.b);
   p.accumulate = s.accumulate;
   if (!error_.empty()) return true;
-  if (p.acc.place->dtype != DType::f32) return false;
-  // Which axis is which: contracted axes are those that the accumulator lacks.
-  const auto names = [&](const kernel::Access& access) {
-    const auto list = axes_of(access.subscripts);
-    return std::set<Symbol>(list.begin(), list.end());
-  };
-  const std::set<Symbol> in_acc = names(s.acc), in_a = names(s.a), in_b = names(s.b);
-  std::vector<Symbol> m_axes, n_axes, k_axes, outer;
-  for (Symbol axis : axes_of(s.acc.subscripts)) {
-    const bool a = in_a.contains(axis), b = in_b.contains(axis);
-    (a && b ? outer : a ? m_axes : b ? n_axes : outer).push_back(axis);
-  }
-  for (Symbol axis : axes_of(s.a.subscripts))
-    if (!in_acc.contains(axis)) {
-      if (!in_b.contains(axis)) return false;
-      k_axes.push_back(axis);
-    }
-  for (Symbol axis : in_b)
-    if (!in_acc.contains(axis) && !in_a.contains(axis)) return false;
-  if (k_axes.empty()) return false;
-  std::vector<NestAxis> all = nest_axes(axes_of(s.acc.subscripts));
-  for (const NestAxis& axis : nest_axes(k_axes)) all.push_back(axis);
-  for (const Operand* o : {&p.acc, &p.a, &p.b}) {
-    if (!o->place->local || is_float_kind(kind_of(o->place->dtype)) == false || o->place->dtype == DType::f64) return false;
-    for (std::size_t d = 0; d < o->subscripts.size(); ++d) {
-      if (!proved_inside(o->subscripts[d], o->place->extents[d], all)) return false;
-      for (const NestAxis& axis : all)
-        if (!coefficient(o->subscripts[d], axis.name)) return false;
-    }
-  }
-  const auto unit = [&](const Operand& o, Symbol axis) { return constant_of(stride_along(o, axis)) == 1; };
-  const auto wide = [&](const std::vector<Symbol>& candidates, const Operand& right) {
-    for (std::size_t i = candidates.size(); i-- > 0;)
-      if (unit(p.acc, candidates[i]) && unit(right, candidates[i])) return candidates[i];
-    return Symbol();
-  };
-  p.n = wide(n_axes, p.b);
-  if (p.n.empty())
-    if (Symbol n = wide(m_axes, p.a); !n.empty()) {  // the transposed product
-      std::swap(p.a, p.b);
-      std::swap(m_axes, n_axes);
-      p.n = n;
-    }
-  if (p.n.empty() && !n_axes.empty()) p.n = n_axes.back();
-  if (p.n.empty()) return false;
-  if (!m_axes.empty()) p.m = m_axes.back();
-  p.k = k_axes.back();
-  for (Symbol axis : m_axes)
-    if (axis != p.m) outer.push_back(axis);
-  for (Symbol axis : n_axes)
-    if (axis != p.n) outer.push_back(axis);
-  k_axes.pop_back();
-  p.rows = p.m.empty() ? 1 : extents_.at(p.m);
-  p.columns = extents_.at(p.n);
-  p.depth = extents_.at(p.k);
+  if (condition_ || !sort_axes(s, p) || !fits_atom(p)) return false;
+  std::vector<NestAxis> all;
+  for (const auto* list : {&p.m_axes, &p.n_axes, &p.k_axes, &p.outer})
+    for (const NestAxis& axis : nest_axes(*list)) all.push_back(axis);
+  if (!choose_columns(p)) return false;
   p.lanes = ops_.host_lanes();
   while (columns % p.lanes != 0) p.lanes /= 2;
   p.tile_rows = rows;
   p.tile_vectors = columns / p.lanes;
+  if (rows * p.tile_vectors > largest_tile) {
+    fail("A register tile of " + std::to_string(rows) + "x" + std::to_string(columns) + " needs " + std::to_string(rows * p.tile_vectors) +
+         " vectors, more than " + std::to_string(largest_tile) + ".");
+    return true;
+  }
   Frame frame;
   frame.axes = all;
-  loop_axes(nest_axes(outer), Symbol(), frame, [&](Frame& at) {
-    if (k_axes.empty()) {
-      emit_product(p, at);
-      return;
-    }
-    if (!p.accumulate) {  // several contracted axes: start at 0 once
-      Frame cell = at;
-      std::vector<NestAxis> cells = nest_axes(p.m.empty() ? std::vector{p.n} : std::vector{p.m, p.n});
-      loop_axes(cells, unit(p.acc, p.n) ? p.n : Symbol(), cell,
-                [&](Frame& element) { store(*p.acc.place, p.acc.subscripts, element, ops_.real(0, Kind::f32)); });
-    }
+  loop_axes(nest_axes(p.outer), Symbol(), frame, [&](Frame& at) {
     Product more = p;
-    more.accumulate = true;
-    loop_axes(nest_axes(k_axes), Symbol(), at, [&](Frame& inner) { emit_product(more, inner); });
+    if (!p.k_axes.empty()) {  // several contracted axes: start at 0 once
+      if (!p.accumulate) clear_accumulator(p, at);
+      more.accumulate = true;
+    }
+    loop_axes(nest_axes(p.k_axes), Symbol(), at, [&](Frame& inner) { emit_product(more, inner); });
   });
   return true;
 }
@@ -188,81 +219,93 @@ void KernelEmitter::emit_micro(const Product& p, llvm::Value* m0, int rows, llvm
   Frame origin = frame;
   if (!p.m.empty()) origin.index[p.m] = {ops_.i64(0), Kind::integer, 1};
   origin.index[p.n] = origin.index[p.k] = {ops_.i64(0), Kind::integer, 1};
-  const auto at = [&](const Operand& o, llvm::Value* base, llvm::Value* offset) {
-    return b_.CreateGEP(ops_.memory_type(o.place->dtype), base, offset);
-  };
-  const auto times = [&](llvm::Value* x, std::int64_t y) { return b_.CreateMul(x, ops_.i64(y)); };
-  llvm::Value* acc_m = p.m.empty() ? ops_.i64(0) : stride_along(p.acc, p.m);
-  llvm::Value* a_m = p.m.empty() ? ops_.i64(0) : stride_along(p.a, p.m);
-  llvm::Value *acc_n = stride_along(p.acc, p.n), *b_n = stride_along(p.b, p.n), *a_k = stride_along(p.a, p.k),
-              *b_k = stride_along(p.b, p.k);
-  llvm::Value* acc0 = at(p.acc, operand_pointer(p.acc, origin), b_.CreateAdd(b_.CreateMul(m0, acc_m), b_.CreateMul(n0, acc_n)));
-  llvm::Value* a0 = at(p.a, operand_pointer(p.a, origin), b_.CreateMul(m0, a_m));
-  llvm::Value* b0 = at(p.b, operand_pointer(p.b, origin), b_.CreateMul(n0, b_n));
-  const auto mask_of = [&](int v) { return tail != 0 && v == vectors - 1 ? ops_.first_lanes(tail, p.lanes) : Val{}; };
-  const auto vector_at = [&](const Operand& o, llvm::Value* base, llvm::Value* step, int v) {
-    Address address;
-    address.pointer = at(o, base, times(step, static_cast<std::int64_t>(v) * p.lanes));
-    address.step = step;
-    return ops_.splat(load_from(address, *o.place, p.lanes, mask_of(v), false), p.lanes);
-  };
-  std::vector<llvm::Value*> acc;
+  Micro t;
+  t.rows = rows;
+  t.vectors = vectors;
+  t.tail = tail;
+  t.acc_m = p.m.empty() ? ops_.i64(0) : stride_along(p.acc, p.m);
+  t.a_m = p.m.empty() ? ops_.i64(0) : stride_along(p.a, p.m);
+  t.acc_n = stride_along(p.acc, p.n);
+  t.b_n = stride_along(p.b, p.n);
+  t.a_k = stride_along(p.a, p.k);
+  t.b_k = stride_along(p.b, p.k);
+  t.acc = step_from(p.acc, operand_pointer(p.acc, origin), b_.CreateAdd(b_.CreateMul(m0, t.acc_m), b_.CreateMul(n0, t.acc_n)));
+  t.a = step_from(p.a, operand_pointer(p.a, origin), b_.CreateMul(m0, t.a_m));
+  t.b = step_from(p.b, operand_pointer(p.b, origin), b_.CreateMul(n0, t.b_n));
   for (int r = 0; r < rows; ++r)
     for (int v = 0; v < vectors; ++v)
-      acc.push_back(p.accumulate ? vector_at(p.acc, at(p.acc, acc0, times(acc_m, r)), acc_n, v).v : ops_.real(0, Kind::f32, p.lanes).v);
-  // The loop over the contracted axis carries every cell of the tile in a register.
+      t.cells.push_back(
+          p.accumulate ? load_columns(p.acc, step_from(p.acc, t.acc, times(t.acc_m, r)), t.acc_n, v, p.lanes, micro_mask(t, v, p.lanes)).v
+                       : ops_.real(0, Kind::f32, p.lanes).v);
+  if (p.depth > 0) accumulate_micro(p, t);
+  store_micro(p, t);
+}
+
+llvm::Value* KernelEmitter::step_from(const Operand& o, llvm::Value* base, llvm::Value* offset) {
+  return b_.CreateGEP(ops_.memory_type(o.place->dtype), base, offset);
+}
+
+Val KernelEmitter::micro_mask(const Micro& t, int v, int lanes) {
+  return t.tail != 0 && v == t.vectors - 1 ? ops_.first_lanes(t.tail, lanes) : Val{};
+}
+
+Val KernelEmitter::load_columns(const Operand& o, llvm::Value* base, llvm::Value* step, int v, int lanes, Val mask) {
+  Address address;
+  address.pointer = step_from(o, base, times(step, static_cast<std::int64_t>(v) * lanes));
+  address.step = step;
+  return ops_.splat(load_from(address, *o.place, lanes, mask, false), lanes);
+}
+
+// The loop over the contracted axis carries every cell of the tile in a register.
+void KernelEmitter::accumulate_micro(const Product& p, Micro& t) {
   llvm::Function* function = b_.GetInsertBlock()->getParent();
   llvm::BasicBlock* before = b_.GetInsertBlock();
   auto* body = llvm::BasicBlock::Create(function->getContext(), "fma", function);
   auto* after = llvm::BasicBlock::Create(function->getContext(), "after", function);
-  if (p.depth > 0) {
-    b_.CreateBr(body);
-    b_.SetInsertPoint(body);
-    llvm::PHINode* k = b_.CreatePHI(b_.getInt64Ty(), 2, "k");
-    k->addIncoming(ops_.i64(0), before);
-    std::vector<llvm::PHINode*> cells;
-    for (llvm::Value* start : acc) {
-      cells.push_back(b_.CreatePHI(start->getType(), 2));
-      cells.back()->addIncoming(start, before);
-    }
-    llvm::Value* b_row = at(p.b, b0, b_.CreateMul(k, b_k));
-    llvm::Value* a_column = at(p.a, a0, b_.CreateMul(k, a_k));
-    std::vector<Val> right;
-    for (int v = 0; v < vectors; ++v) right.push_back(vector_at(p.b, b_row, b_n, v));
-    for (int r = 0; r < rows; ++r) {
-      Address address;
-      address.pointer = at(p.a, a_column, times(a_m, r));
-      address.step = ops_.i64(0);
-      const Val left = ops_.splat(load_from(address, *p.a.place, 1, {}, false), p.lanes);
-      for (int v = 0; v < vectors; ++v) {
-        const std::size_t cell = static_cast<std::size_t>(r * vectors + v);
-        acc[cell] =
-            b_.CreateIntrinsic(llvm::Intrinsic::fma, {left.v->getType()}, {left.v, right[static_cast<std::size_t>(v)].v, cells[cell]});
-      }
-    }
-    llvm::Value* next = b_.CreateAdd(k, ops_.i64(1), "", true, true);
-    k->addIncoming(next, body);
-    for (std::size_t cell = 0; cell < acc.size(); ++cell) cells[cell]->addIncoming(acc[cell], body);
-    b_.CreateCondBr(b_.CreateICmpSLT(next, ops_.i64(p.depth)), body, after);
-    b_.SetInsertPoint(after);
-  } else {
-    b_.CreateBr(after);
-    body->eraseFromParent();
-    b_.SetInsertPoint(after);
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  llvm::PHINode* k = b_.CreatePHI(b_.getInt64Ty(), 2, "k");
+  k->addIncoming(ops_.i64(0), before);
+  std::vector<llvm::PHINode*> carried;
+  for (llvm::Value* start : t.cells) {
+    carried.push_back(b_.CreatePHI(start->getType(), 2));
+    carried.back()->addIncoming(start, before);
   }
+  llvm::Value* b_row = step_from(p.b, t.b, b_.CreateMul(k, t.b_k));
+  llvm::Value* a_column = step_from(p.a, t.a, b_.CreateMul(k, t.a_k));
+  std::vector<Val> right;
+  for (int v = 0; v < t.vectors; ++v) right.push_back(load_columns(p.b, b_row, t.b_n, v, p.lanes, micro_mask(t, v, p.lanes)));
+  for (int r = 0; r < t.rows; ++r) {
+    Address address;
+    address.pointer = step_from(p.a, a_column, times(t.a_m, r));
+    const Val left = ops_.splat(load_from(address, *p.a.place, 1, {}, false), p.lanes);
+    for (int v = 0; v < t.vectors; ++v) {
+      const auto cell = static_cast<std::size_t>(r * t.vectors + v);
+      t.cells[cell] =
+          b_.CreateIntrinsic(llvm::Intrinsic::fma, {left.v->getType()}, {left.v, right[static_cast<std::size_t>(v)].v, carried[cell]});
+    }
+  }
+  llvm::Value* next = b_.CreateAdd(k, ops_.i64(1), "", true, true);
+  k->addIncoming(next, body);
+  for (std::size_t cell = 0; cell < t.cells.size(); ++cell) carried[cell]->addIncoming(t.cells[cell], body);
+  b_.CreateCondBr(b_.CreateICmpSLT(next, ops_.i64(p.depth)), body, after);
+  b_.SetInsertPoint(after);
+}
+
+void KernelEmitter::store_micro(const Product& p, const Micro& t) {
   const llvm::Align align(4);
-  for (int r = 0; r < rows; ++r)
-    for (int v = 0; v < vectors; ++v) {
-      llvm::Value* value = acc[static_cast<std::size_t>(r * vectors + v)];
+  for (int r = 0; r < t.rows; ++r)
+    for (int v = 0; v < t.vectors; ++v) {
+      llvm::Value* value = t.cells[static_cast<std::size_t>(r * t.vectors + v)];
       Address address;
-      address.pointer = at(p.acc, at(p.acc, acc0, times(acc_m, r)), times(acc_n, static_cast<std::int64_t>(v) * p.lanes));
-      address.step = acc_n;
-      const Val mask = mask_of(v);
-      if (p.lanes == 1)
+      address.pointer =
+          step_from(p.acc, step_from(p.acc, t.acc, times(t.acc_m, r)), times(t.acc_n, static_cast<std::int64_t>(v) * p.lanes));
+      address.step = t.acc_n;
+      const Val mask = micro_mask(t, v, p.lanes);
+      const bool contiguous = p.lanes == 1 || constant_of(t.acc_n) == 1;
+      if (contiguous && !mask)
         b_.CreateAlignedStore(value, address.pointer, align);
-      else if (constant_of(acc_n) == 1 && !mask)
-        b_.CreateAlignedStore(value, address.pointer, align);
-      else if (constant_of(acc_n) == 1)
+      else if (contiguous)
         b_.CreateMaskedStore(value, address.pointer, align, mask.v);
       else
         b_.CreateMaskedScatter(value, pointers(address, *p.acc.place, p.lanes), align,

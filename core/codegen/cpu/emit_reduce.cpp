@@ -7,7 +7,7 @@
 
 namespace fathom::cpu {
 namespace {
-constexpr std::int64_t largest_unroll = 4;  ///< chains of a one-component reduction along its own lanes
+constexpr std::int64_t chains_of_a_row = 4;
 }
 
 std::vector<NestAxis> KernelEmitter::reduced_axes(Expr reduce) {
@@ -207,80 +207,90 @@ void KernelEmitter::emit_reduction(Reduction r) {
     branch(inside, [&] { reduce_elements(r, vector_axis, false); }, [&] { reduce_elements(r, vector_axis, true); });
 }
 
+/// Running states in stack cells, which LLVM turns into registers.
+struct KernelEmitter::Accumulator {
+  std::vector<Kind> kinds;
+  int lanes = 1;
+  bool along_lanes = false;         ///< lanes hold partial states of one result
+  std::vector<llvm::Value*> cells;  ///< one a component
+};
+
+KernelEmitter::Accumulator KernelEmitter::start_accumulator(const Reduction& r, int lanes, bool along_lanes) {
+  Accumulator result{state_kinds(r), lanes, along_lanes, {}};
+  const std::vector<Val> unit = identity(r, lanes);
+  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  for (std::size_t i = 0; i < unit.size(); ++i) {
+    llvm::IRBuilder<> top(&entry, entry.begin());
+    result.cells.push_back(top.CreateAlloca(ops_.type(result.kinds[i], lanes)));
+    b_.CreateStore(unit[i].v, result.cells.back());
+  }
+  return result;
+}
+
+std::vector<Val> KernelEmitter::state_of(const Accumulator& a) {
+  std::vector<Val> state;
+  for (std::size_t i = 0; i < a.cells.size(); ++i)
+    state.push_back({b_.CreateLoad(ops_.type(a.kinds[i], a.lanes), a.cells[i]), a.kinds[i], a.lanes});
+  return state;
+}
+
+void KernelEmitter::accumulate(const Reduction& r, const Accumulator& a, Frame& element) {
+  element.memo.clear();
+  std::vector<Val> right = lift(r, element);
+  for (Val& value : right) value = ops_.splat(value, a.lanes);
+  const std::vector<Val> left = state_of(a), sum = combine(r, left, right);
+  for (std::size_t i = 0; i < a.cells.size(); ++i)
+    b_.CreateStore(a.along_lanes && element.tail ? ops_.select(element.tail, sum[i], left[i]).v : sum[i].v, a.cells[i]);
+}
+
+// Long rows of one carrier: several chains hide the latency of the combine. Chain c takes the blocks c, c + chains, …; they merge in order.
+std::vector<Val> KernelEmitter::reduce_in_chains(const Reduction& r, const NestAxis& along, Frame& at, int lanes, std::int64_t chains) {
+  std::vector<Accumulator> parts;
+  for (std::int64_t c = 0; c < chains; ++c) parts.push_back(start_accumulator(r, lanes, true));
+  std::vector<NestAxis> outer;
+  for (const NestAxis& axis : r.reduced)
+    if (axis.name != along.name) outer.push_back(axis);
+  const std::int64_t whole = *along.extent / lanes * lanes;
+  loop_axes(outer, Symbol(), at, [&](Frame& inner) {
+    const auto block = [&](llvm::Value* first, Val tail, const Accumulator& part) {
+      Frame element = inner;
+      element.vector_axis = along.name;
+      element.lanes = lanes;
+      element.first = first;
+      element.tail = tail;
+      element.index[along.name] = ops_.iota(first, lanes);
+      accumulate(r, part, element);
+    };
+    loop(ops_.i64(0), ops_.i64(whole), lanes * chains, [&](llvm::Value* first) {
+      for (std::int64_t c = 0; c < chains; ++c) block(b_.CreateAdd(first, ops_.i64(c * lanes)), {}, parts[static_cast<std::size_t>(c)]);
+    });
+    if (whole < *along.extent) block(ops_.i64(whole), ops_.first_lanes(*along.extent - whole, lanes), parts[0]);
+  });
+  std::vector<Val> state = state_of(parts[0]);
+  for (std::size_t c = 1; c < parts.size(); ++c) state = combine(r, state, state_of(parts[c]));
+  return state;
+}
+
 void KernelEmitter::reduce_elements(const Reduction& r, Symbol vector_axis, bool checked) {
   std::vector<NestAxis> axes = r.kept;
   axes.insert(axes.end(), r.reduced.begin(), r.reduced.end());
   const auto along = std::find_if(r.reduced.begin(), r.reduced.end(), [&](const NestAxis& axis) { return axis.name == vector_axis; });
-  const bool reduced_lanes = !vector_axis.empty() && along != r.reduced.end();
-  const std::vector<Kind> kinds = state_kinds(r);
-  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-  const auto cell = [&](Kind kind, int lanes) {
-    llvm::IRBuilder<> top(&entry, entry.begin());
-    return top.CreateAlloca(ops_.type(kind, lanes));
-  };
+  const bool along_lanes = !vector_axis.empty() && along != r.reduced.end();
   Frame frame;
   frame.axes = axes;
   frame.checked = checked;
-  loop_axes(r.kept, reduced_lanes ? Symbol() : vector_axis, frame, [&](Frame& at) {
-    const int lanes = reduced_lanes ? lanes_for(*along->extent) : at.lanes;
-    const std::int64_t blocks = reduced_lanes ? *along->extent / lanes : 1;
-    const std::int64_t chains = r.reducer->state.size() == 1 && reduced_lanes && blocks % largest_unroll == 0 ? largest_unroll : 1;
-    std::vector<std::vector<llvm::Value*>> cells(static_cast<std::size_t>(chains));
-    const std::vector<Val> unit = identity(r, lanes);
-    for (auto& chain : cells)
-      for (std::size_t i = 0; i < kinds.size(); ++i) {
-        chain.push_back(cell(kinds[i], lanes));
-        b_.CreateStore(unit[i].v, chain.back());
-      }
-    const auto state_in = [&](const std::vector<llvm::Value*>& chain) {
-      std::vector<Val> state;
-      for (std::size_t i = 0; i < kinds.size(); ++i)
-        state.push_back({b_.CreateLoad(ops_.type(kinds[i], lanes), chain[i]), kinds[i], lanes});
-      return state;
-    };
-    const auto accumulate = [&](Frame& element, const std::vector<llvm::Value*>& chain) {
-      std::vector<Val> right = lift(r, element);
-      for (Val& value : right) value = ops_.splat(value, lanes);
-      const std::vector<Val> left = state_in(chain), sum = combine(r, left, right);
-      for (std::size_t i = 0; i < kinds.size(); ++i)
-        b_.CreateStore(reduced_lanes && element.tail ? ops_.select(element.tail, sum[i], left[i]).v : sum[i].v, chain[i]);
-    };
-    if (chains == 1) {
-      loop_axes(r.reduced, reduced_lanes ? vector_axis : Symbol(), at, [&](Frame& element) {
-        element.memo.clear();
-        accumulate(element, cells[0]);
-      });
+  loop_axes(r.kept, along_lanes ? Symbol() : vector_axis, frame, [&](Frame& at) {
+    const int lanes = along_lanes ? lanes_for(*along->extent) : at.lanes;
+    const std::int64_t blocks = along_lanes ? *along->extent / lanes : 0;
+    std::vector<Val> state;
+    if (blocks > 0 && blocks % chains_of_a_row == 0 && r.reducer->state.size() == 1) {
+      state = reduce_in_chains(r, *along, at, lanes, chains_of_a_row);
     } else {
-      std::vector<NestAxis> outer;
-      for (const NestAxis& axis : r.reduced)
-        if (axis.name != vector_axis) outer.push_back(axis);
-      loop_axes(outer, Symbol(), at, [&](Frame& inner) {
-        loop(ops_.i64(0), ops_.i64(blocks * lanes), lanes * chains, [&](llvm::Value* first) {
-          for (std::size_t c = 0; c < cells.size(); ++c) {
-            Frame element = inner;
-            element.memo.clear();
-            element.vector_axis = vector_axis;
-            element.lanes = lanes;
-            element.first = b_.CreateAdd(first, ops_.i64(static_cast<std::int64_t>(c) * lanes));
-            element.index[vector_axis] = ops_.iota(element.first, lanes);
-            accumulate(element, cells[c]);
-          }
-        });
-        if (const std::int64_t rest = *along->extent - blocks * lanes; rest > 0) {
-          Frame element = inner;
-          element.memo.clear();
-          element.vector_axis = vector_axis;
-          element.lanes = lanes;
-          element.first = ops_.i64(blocks * lanes);
-          element.tail = ops_.first_lanes(rest, lanes);
-          element.index[vector_axis] = ops_.iota(element.first, lanes);
-          accumulate(element, cells[0]);
-        }
-      });
+      const Accumulator one = start_accumulator(r, lanes, along_lanes);
+      loop_axes(r.reduced, along_lanes ? vector_axis : Symbol(), at, [&](Frame& element) { accumulate(r, one, element); });
+      state = state_of(one);
     }
-    std::vector<Val> state = state_in(cells[0]);
-    for (std::size_t c = 1; c < cells.size(); ++c) state = combine(r, state, state_in(cells[c]));
-    if (reduced_lanes) state = across_lanes(r, state, lanes);
+    if (along_lanes) state = across_lanes(r, state, lanes);
     Frame result = at;
     result.memo.clear();
     finish_reduction(r, state, result);

@@ -182,6 +182,11 @@ class KernelEmitter {
   std::vector<Val> across_lanes(const Reduction&, std::vector<Val> state, int lanes);
   void finish_reduction(const Reduction&, const std::vector<Val>& state, Frame&);
   void reduce_elements(const Reduction&, Symbol vector_axis, bool checked);
+  struct Accumulator;
+  Accumulator start_accumulator(const Reduction&, int lanes, bool along_lanes);
+  std::vector<Val> state_of(const Accumulator&);
+  void accumulate(const Reduction&, const Accumulator&, Frame& element);
+  std::vector<Val> reduce_in_chains(const Reduction&, const NestAxis& along, Frame&, int lanes, std::int64_t chains);
   std::vector<Kind> state_kinds(const Reduction&) const;
 
   // ---- emit_mma.cpp ----
@@ -192,8 +197,20 @@ class KernelEmitter {
   struct Product;
   void emit_mma(const kernel::Mma&);
   bool emit_matrix_atom(const kernel::Mma&, int rows, int columns);
+  /// Sorts the axes into rows, columns, contracted and outer ones; false where the statement is no matrix product of local f32 values.
+  bool sort_axes(const kernel::Mma&, Product&);
+  bool fits_atom(const Product&);
+  bool choose_columns(Product&);
+  void clear_accumulator(const Product&, const Frame&);
   void emit_product(const Product&, const Frame&);
+  struct Micro;
   void emit_micro(const Product&, llvm::Value* m0, int rows, llvm::Value* n0, int vectors, int tail, const Frame&);
+  void accumulate_micro(const Product&, Micro&);
+  void store_micro(const Product&, const Micro&);
+  Val micro_mask(const Micro&, int v, int lanes);
+  Val load_columns(const Operand&, llvm::Value* base, llvm::Value* step, int v, int lanes, Val mask);
+  llvm::Value* step_from(const Operand&, llvm::Value* base, llvm::Value* offset);
+  llvm::Value* times(llvm::Value* x, std::int64_t y) { return b_.CreateMul(x, ops_.i64(y)); }
   llvm::Value* operand_pointer(const Operand&, const Frame&);
   llvm::Value* stride_along(const Operand&, Symbol axis);
   void emit_contraction(const kernel::Mma&);
