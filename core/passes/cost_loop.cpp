@@ -16,6 +16,45 @@ using math::Statement;
 /// Trips that stand for all where there are more; under such a loop fewer do.
 constexpr std::int64_t most_samples = 32, most_samples_inside = 4;
 
+/// evaluate_integer for bounds, which are small: thousands of trips ask for them.
+std::optional<std::int64_t> bound_at(Expr e, const DimValues& values) {
+  const auto both = [&](auto f) -> std::optional<std::int64_t> {
+    const auto a = bound_at(e.arg(0), values), b = bound_at(e.arg(1), values);
+    if (!a || !b) return std::nullopt;
+    std::int64_t result = 0;
+    return f(*a, *b, result) ? std::optional(result) : std::nullopt;
+  };
+  using I = std::int64_t;
+  switch (e.op()) {
+    case Op::index:
+    case Op::dim: {
+      const auto found = values.find(e.name());
+      return found == values.end() ? std::nullopt : std::optional(found->second);
+    }
+    case Op::add:
+      return both([](I a, I b, I& r) { return !__builtin_add_overflow(a, b, &r); });
+    case Op::sub:
+      return both([](I a, I b, I& r) { return !__builtin_sub_overflow(a, b, &r); });
+    case Op::mul:
+      return both([](I a, I b, I& r) { return !__builtin_mul_overflow(a, b, &r); });
+    case Op::min:
+      return both([](I a, I b, I& r) { return r = std::min(a, b), true; });
+    case Op::max:
+      return both([](I a, I b, I& r) { return r = std::max(a, b), true; });
+    case Op::floordiv:
+      return both([](I a, I b, I& r) {
+        if (b <= 0) return false;
+        r = a / b - (a % b < 0 ? 1 : 0);
+        return true;
+      });
+    case Op::number:
+      if (e.node().inexact == 0 && e.node().number.is_integer()) return e.node().number.num();
+      return std::nullopt;
+    default:
+      return evaluate_integer(e, values);
+  }
+}
+
 double bytes_per_element(const math::Program& program, Symbol name) {
   if (const math::Parameter* param = program.param(name)) return size_in_bytes(param->dtype);
   if (const math::Parameter* result = program.result(name)) return size_in_bytes(result->dtype);
@@ -24,7 +63,7 @@ double bytes_per_element(const math::Program& program, Symbol name) {
 }
 
 double extent_at(Expr lo, Expr hi, const DimValues& values) {
-  return static_cast<double>(std::max<std::int64_t>(0, evaluate_integer(hi - lo, values).value_or(1)));
+  return static_cast<double>(std::max<std::int64_t>(0, bound_at(hi - lo, values).value_or(1)));
 }
 
 double elements_of(const math::Program& program, Symbol tensor, const DimValues& dims) {
@@ -75,11 +114,11 @@ class NestCounter {
   }
 
   void walk(const Loop& loop) {
-    const std::int64_t lo = evaluate_integer(loop.lo, values_).value_or(0), hi = evaluate_integer(loop.hi, values_).value_or(lo);
-    const std::int64_t tile = std::max<std::int64_t>(1, evaluate_integer(loop.tile, values_).value_or(1));
+    const std::int64_t lo = bound_at(loop.lo, values_).value_or(0), hi = bound_at(loop.hi, values_).value_or(lo);
+    const std::int64_t tile = std::max<std::int64_t>(1, bound_at(loop.tile, values_).value_or(1));
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
     for (const loop::TileRange& range : loop.ranges)
-      ranges.emplace_back(evaluate_integer(range.lo, values_).value_or(0), evaluate_integer(range.hi, values_).value_or(0));
+      ranges.emplace_back(bound_at(range.lo, values_).value_or(0), bound_at(range.hi, values_).value_or(0));
     if (loop.ranges.empty()) ranges.emplace_back(0, hi > lo ? (hi - lo + tile - 1) / tile : 0);
     if (loop.mark == loop::Mark::parallel && chain_) note_items(ranges);
     if (is_used_below(loop)) {
@@ -289,7 +328,7 @@ class NestCounter {
   }
 
   void count(const loop::Combine& combine) {
-    const double parts = static_cast<double>(evaluate_integer(combine.count, values_).value_or(1));
+    const double parts = static_cast<double>(bound_at(combine.count, values_).value_or(1));
     for (const Symbol name : combine.statements) {
       const Statement& statement = *program_->find(name);
       const auto none = [](const Frame&) { return false; };
@@ -330,7 +369,8 @@ std::vector<NodeRef> roots_of(const loop::Program& program) {
   const auto* sequence = std::get_if<loop::Sequence>(program.root.get());
   const bool is_list = sequence != nullptr && std::none_of(sequence->items.begin(), sequence->items.end(), [](const NodeRef& each) {
                          const auto* loop = std::get_if<Loop>(each.get());
-                         return std::holds_alternative<loop::Leaf>(*each) || (loop != nullptr && loop->mark != loop::Mark::parallel);
+                         return std::holds_alternative<loop::Leaf>(*each) || std::holds_alternative<loop::Combine>(*each) ||
+                                (loop != nullptr && loop->mark != loop::Mark::parallel);
                        });
   if (is_list) return sequence->items;
   return {program.root};

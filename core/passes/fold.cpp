@@ -15,7 +15,7 @@ namespace {
 
 using loop::Loop;
 
-constexpr std::int64_t most_splits = 64;
+constexpr std::int64_t most_splits = 32;
 /// By default a fold is split only if each part still has this many trips and the prediction wins clearly.
 constexpr std::int64_t least_trips_of_a_part = 4;
 constexpr double clear_win = 0.9;

@@ -208,7 +208,8 @@ class Merger {
   void part_from_outside() {
     for (const auto& [name, original] : originals_) {
       if (readers_outside(name).empty() && !is_result(program_.math, name)) continue;
-      const Symbol inside(name.text() + "~");
+      Symbol inside(name.text() + "~");
+      while (program_.math.find(inside) != nullptr) inside = Symbol(inside.text() + "~");
       Statement running = statement(name);
       running.name = inside;
       const auto at = std::find_if(program_.math.statements.begin(), program_.math.statements.end(),
@@ -284,7 +285,7 @@ class Merger {
     const std::size_t here = all.size() - 1;
     all.insert(all.end(), after.begin(), after.end());
     all.insert(all.end(), nests_.begin() + static_cast<std::ptrdiff_t>(site_.nest) + 1, nests_.end());
-    for (const Symbol name : homeless_) settle(all, name);
+    for (const Symbol name : homeless_) settle(all, here, name);
     if (!equal_ranges(a_.folds.back(), b_.folds.back())) all[here].folds.back().ranges = bounds_by_mask(program_, all, here).ranges;
     program_.root = tree_of(all);
   }
@@ -294,8 +295,8 @@ class Merger {
                       [](const auto& x, const auto& y) { return x.tag == y.tag && x.lo == y.lo && x.hi == y.hi; });
   }
 
-  /// A statement that left its nest goes to the nest that alone reads it, or into a nest behind what it reads; nobody: away.
-  void settle(std::vector<Nest>& all, Symbol name) {
+  /// A statement that left its nest goes to the first nest that reads it, or into one of its own behind the merged nest; nobody: away.
+  void settle(std::vector<Nest>& all, std::size_t here, Symbol name) {
     std::set<std::size_t> reader_nests;
     std::set<Symbol> readers;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -308,10 +309,13 @@ class Merger {
       std::erase_if(program_.math.statements, [&](const Statement& each) { return each.name == name; });
       return;
     }
-    if (reader_nests.size() == 1 && !is_result(program_.math, name)) {
+    if (!reader_nests.empty()) {
+      // The first reader computes it, the others read what that stored.
       Nest& nest = all[*reader_nests.begin()];
+      const std::set<Symbol> axes = axis_names(moved);
       const bool fits =
-          std::all_of(moved.axes.begin(), moved.axes.end(), [&](const math::Axis& axis) { return nest.loop(axis.index) != nullptr; });
+          std::all_of(moved.axes.begin(), moved.axes.end(), [&](const math::Axis& axis) { return nest.loop(axis.index) != nullptr; }) &&
+          std::all_of(nest.outer.begin(), nest.outer.end(), [&](const Loop& each) { return axes.contains(each.index); });
       for (auto* part : {&nest.body, &nest.after}) {
         const auto first = std::find_if(part->begin(), part->end(), [&](Symbol each) { return readers.contains(each); });
         if (!fits || first == part->end()) continue;
@@ -319,7 +323,10 @@ class Merger {
         return;
       }
     }
-    place_behind(program_.math, all, moved);
+    std::vector<Nest> until(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(here) + 1);
+    place_behind(program_.math, until, moved);
+    until.insert(until.end(), all.begin() + static_cast<std::ptrdiff_t>(here) + 1, all.end());
+    all = std::move(until);
   }
 
   loop::Program program_;

@@ -133,8 +133,12 @@ bool same_range(const Loop& a, const Loop& b) { return a.index == b.index && a.l
 NodeRef tree_of(const std::vector<Nest>& nests) {
   if (nests.size() == 1) return tree_of(nests.front());
   Sequence all;
-  // A nest always is one item of the root, even one without parallel loops: nests_of finds its borders by that.
-  for (const Nest& each : nests) all.items.push_back(tree_of(each));
+  // A nest is one item of the root: a parallel loop, or a sequence where it has none. nests_of finds its borders by that.
+  for (const Nest& each : nests) {
+    NodeRef tree = tree_of(each);
+    const bool is_marked = starts_nest(tree) || std::holds_alternative<Sequence>(*tree);
+    all.items.push_back(is_marked ? std::move(tree) : node(Sequence{{std::move(tree)}}));
+  }
   return node(std::move(all));
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using loop::Loop;
 
-constexpr std::int64_t largest_tile = 512;
+constexpr std::int64_t largest_tile = 512;  ///< also the largest that a person may ask for, unless the whole index fits one tile
 /// A smaller tile within this factor of the best prediction is preferred: it leaves room and pads less.
 constexpr double near_best = 1.03;
 constexpr int near_best_percent = 3;
@@ -250,6 +250,9 @@ class Tiler {
     if (*tile % site.multiple != 0)
       return refuse(fmt::format("{} is no multiple of {}, which the target's atoms and lanes ask for here.", *tile, site.multiple),
                     {site.index.text()}, fmt::format("{} is.", (*tile / site.multiple + 1) * site.multiple));
+    if (*tile > std::max(largest_tile, site.candidates.back()))
+      return refuse(fmt::format("A tile of {} over {} is more than any target can use.", *tile, site.index.text()), {site.index.text()},
+                    fmt::format("At most {}.", std::max(largest_tile, site.candidates.back())));
     if (const auto refused = refusal(site, *tile, cost_with(site, *tile))) return tl::unexpected<Refusal>(*refused);
     return {};
   }

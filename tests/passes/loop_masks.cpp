@@ -61,8 +61,12 @@ void expect_sound_and_tight(const Case& mask, std::int64_t rows, std::int64_t co
         }
       }
       const std::string where = std::string(mask.condition) + " rows " + std::to_string(first_row) + " trip " + std::to_string(trip);
-      if (any) EXPECT_TRUE(tags.contains(trip)) << where;
-      if (tags.contains(trip)) EXPECT_EQ(tags[trip] == "open", all) << where;
+      if (any) {
+        EXPECT_TRUE(tags.contains(trip)) << where;
+      }
+      if (tags.contains(trip)) {
+        EXPECT_EQ(tags[trip] == "open", all) << where;
+      }
     }
   }
 }
