@@ -106,7 +106,9 @@ class StatementChecker {
     index.range = {axis.lo->expr, axis.hi->expr};
     index.is_explicit = true;
     if (index.range.lo && index.range.hi && !scope_.facts.implies_not_negative(index.range.hi - index.range.lo)) {
-      scope_.sink.error(axis.span, "the range of " + quoted(axis.index) + " may end before it begins: " + scope_.text(index.range));
+      scope_.sink.error(axis.span, "the range of " + quoted(axis.index) + " may end before it begins: " + scope_.text(index.range),
+                        "state what holds, as in `where " + print(simplify_integer(index.range.lo)) +
+                            " <= " + print(simplify_integer(index.range.hi)) + "` after the operator's results");
     }
   }
 
