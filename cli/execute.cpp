@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "device.hpp"
@@ -47,43 +47,47 @@ Result<LaunchArguments> make_arguments(const math::Program& program, const inter
   return arguments;
 }
 
-/// Positions of an axis that are checked: both ends, the borders of common tiles, and some between.
-std::vector<std::int64_t> positions(std::int64_t extent, std::size_t at_most) {
-  if (extent <= static_cast<std::int64_t>(at_most)) {
-    std::vector<std::int64_t> all(static_cast<std::size_t>(extent));
-    for (std::int64_t i = 0; i < extent; ++i) all[static_cast<std::size_t>(i)] = i;
-    return all;
+using Rows = std::map<Symbol, std::pair<std::int64_t, std::int64_t>>;
+
+/// Blocks of a result that are compared: both ends, the borders of common tiles and the middle of its longest outer axis; ends and middle
+/// of the others; the last axis whole up to a limit. Small blocks one after another keep the reference's memory small at any size.
+std::vector<Rows> checked_blocks(const math::Statement& result, const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t width = 4, last_axis_limit = 256;
+  const auto clip = [](std::int64_t at, std::int64_t count, std::int64_t extent) {
+    const std::int64_t lo = std::clamp<std::int64_t>(at, 0, std::max<std::int64_t>(extent - count, 0));
+    return std::pair(lo, std::min(lo + count, extent));
+  };
+  const std::size_t outer = shape.size() > 1 ? shape.size() - 1 : shape.size();
+  const auto longest =
+      static_cast<std::size_t>(std::max_element(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(outer)) - shape.begin());
+  std::vector<Rows> blocks;
+  for (std::size_t k = 0; k < checked_positions; ++k) {
+    Rows rows;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const std::int64_t extent = shape[axis];
+      const std::int64_t starts[checked_positions] = {0, 46, 62, 126, extent / 3, extent / 2, extent - 2 * width, extent - width};
+      const std::int64_t corners[] = {0, extent - 1, extent / 2};
+      const bool whole = axis >= outer;
+      rows[result.axes[axis].index] = whole             ? clip(0, last_axis_limit, extent)
+                                      : axis == longest ? clip(starts[k], width, extent)
+                                                        : clip(corners[(k + axis) % 3], 1, extent);
+    }
+    if (std::find(blocks.begin(), blocks.end(), rows) == blocks.end()) blocks.push_back(std::move(rows));
   }
-  std::set<std::int64_t> chosen{0, extent - 1};
-  for (const std::int64_t edge : {1, 47, 48, 63, 64, 127, 128})
-    if (edge < extent && chosen.size() < at_most) chosen.insert(edge);
-  for (std::int64_t k = 1; chosen.size() < at_most; ++k) chosen.insert(k * 7919 % extent);  // 7919 is prime
-  return {chosen.begin(), chosen.end()};
+  return blocks;
 }
 
-/// The last axis whole, the longest of the others at many positions, the rest at both ends.
-std::vector<std::vector<std::int64_t>> checked_box(const std::vector<std::int64_t>& shape) {
-  std::vector<std::vector<std::int64_t>> box;
-  const auto last = shape.empty() ? shape.end() : shape.end() - 1;
-  const auto longest = std::max_element(shape.begin(), last);
-  for (auto axis = shape.begin(); axis != shape.end(); ++axis) {
-    const bool whole = axis == last && shape.size() > 1;
-    box.push_back(positions(*axis, whole ? 256 : axis == longest || shape.size() == 1 ? checked_positions : 2));
-  }
-  return box;
-}
-
-/// Elements of the array at the product of the coordinate lists, in row-major order.
-interp::Array gather(const DeviceArray& array, DType dtype, const std::vector<std::vector<std::int64_t>>& box) {
-  interp::Array part{dtype, {}, {}};
+/// The block of the array that starts at `first` and has the shape, in row-major order.
+interp::Array block_of(const DeviceArray& array, DType dtype, const std::vector<std::int64_t>& first,
+                       const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> offsets{0};
-  for (std::size_t axis = 0; axis < box.size(); ++axis) {
-    part.shape.push_back(static_cast<std::int64_t>(box[axis].size()));
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     std::vector<std::int64_t> next;
     for (const std::int64_t offset : offsets)
-      for (const std::int64_t at : box[axis]) next.push_back(offset * array.shape()[axis] + at);
+      for (std::int64_t at = 0; at < shape[axis]; ++at) next.push_back(offset * array.shape()[axis] + first[axis] + at);
     offsets = std::move(next);
   }
+  interp::Array part{dtype, shape, {}};
   for (const std::int64_t offset : offsets) part.data.push_back(array.at(offset));
   return part;
 }
@@ -108,20 +112,24 @@ Result<Verdict> verify(const math::Program& program, const interp::Arrays& input
       return verdict;
     }
     if (array.size() == 0) continue;
-    const interp::Demand demand{{result.name, checked_box(array.shape())}};
-    auto expected = interp::reference_at(program, inputs, dims, {}, demand);
-    if (!expected) return tl::unexpected<Refusal>(expected.error());
-    const CheckCase one = interp::compare(gather(array, result.dtype, demand.at(result.name)), expected->at(result.name), result.dtype, -1);
-    verdict.elements += static_cast<std::int64_t>(expected->at(result.name).value.size());
-    const double ratio = one.bound > 0 ? one.max_error / one.bound : one.max_error;
-    if (!(ratio <= worst)) {
-      worst = ratio;
-      verdict.max_error = one.max_error;
-      verdict.bound = one.bound;
-    }
-    if (one.status == CheckStatus::failed || (one.status == CheckStatus::inconclusive && verdict.status == CheckStatus::passed)) {
-      verdict.status = one.status;
-      verdict.detail = one.detail;
+    for (const Rows& rows : checked_blocks(*program.find(result.name), array.shape())) {
+      interp::BoundOptions options;
+      options.rows = rows;
+      auto expected = interp::reference(program, inputs, dims, options);
+      if (!expected) return tl::unexpected<Refusal>(expected.error());
+      const interp::Bounded& block = expected->at(result.name);
+      const CheckCase one = interp::compare(block_of(array, result.dtype, block.first, block.shape), block, result.dtype, -1);
+      verdict.elements += static_cast<std::int64_t>(block.value.size());
+      const double ratio = one.bound > 0 ? one.max_error / one.bound : one.max_error;
+      if (!(ratio <= worst)) {
+        worst = ratio;
+        verdict.max_error = one.max_error;
+        verdict.bound = one.bound;
+      }
+      if (one.status == CheckStatus::failed || (one.status == CheckStatus::inconclusive && verdict.status == CheckStatus::passed)) {
+        verdict.status = one.status;
+        verdict.detail = one.detail;
+      }
     }
   }
   for (std::size_t i = 0; i < program.params.size(); ++i)

@@ -133,19 +133,6 @@ std::vector<SmallPlan> small_plans(const Compilation& compilation, bool miniatur
   return plans;
 }
 
-/// Root mean square of actual - expected over determined elements.
-double rms_error(const interp::Array& actual, const interp::Bounded& expected) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < actual.data.size() && i < expected.value.size(); ++i) {
-    const double error = actual.data[i] - expected.value[i];
-    if (expected.undetermined[i] || !std::isfinite(error)) continue;
-    sum += error * error;
-    ++count;
-  }
-  return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
-}
-
 /// One shape and one data family: the reference and what the program as written gives in the same precision.
 struct Experiment {
   const SmallPlan* plan;
@@ -167,7 +154,8 @@ std::optional<Experiment> prepare(const SmallPlan& plan, const std::string& fami
   run.dims = plan.shape;
   if (auto plain = interp::run(make_ir(plan.program), experiment.inputs, run))
     for (const auto& [name, bounded] : experiment.expected)
-      if (const auto found = plain->find(name); found != plain->end()) experiment.rms_unfused[name] = rms_error(found->second, bounded);
+      if (const auto found = plain->find(name); found != plain->end())
+        experiment.rms_unfused[name] = interp::rms_error(found->second, bounded);
   return experiment;
 }
 
@@ -202,7 +190,7 @@ void run_case(const Step& step, const Experiment& experiment, std::uint64_t seed
     }
     const auto rms = experiment.rms_unfused.find(result.name);
     CheckCase one = interp::compare(found->second, experiment.expected.at(result.name), result.dtype,
-                                    rms == experiment.rms_unfused.end() ? 0 : rms->second);
+                                    rms == experiment.rms_unfused.end() ? -1 : rms->second);
     one.step = step.id;
     one.level = step.after.level;
     one.shape = experiment.plan->shape;
@@ -252,7 +240,7 @@ std::vector<Experiment> experiments(const Compilation& compilation, const std::v
   std::vector<Experiment> all;
   const auto edges = edges_of(compilation, miniature);
   for (const SmallPlan& plan : plans)
-    for (const std::string& family : interp::data_families())
+    for (const std::string& family : interp::data_families(plan.program))
       if (auto one = prepare(plan, family, options.seed, edges)) all.push_back(*std::move(one));
   return all;
 }
