@@ -1,6 +1,6 @@
-// Contractions on the target's matrix atoms. The second operand is a panel [k,n], n along the vector; the first is read row by row. A load inside
-// a loop fills a depth-1 channel from its own role (a slot filled by stores), one outside a buffer. An elementwise value may take over the
-// accumulator's buffer when that is dead: the tile of scores becomes the tile of weights in place.
+// Contractions on the target's matrix atoms. The second operand is a panel [k,n], n along the vector; the first is read row by row. A load
+// inside a loop fills a depth-1 channel from its own role (a slot filled by stores), one outside a buffer. An elementwise value may take
+// over the accumulator's buffer when that is dead: the tile of scores becomes the tile of weights in place.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,8 @@ Symbol other_axis(Expr access, Symbol axis) { return access.arg(0) == index(axis
 
 /// Which operand is which: n is the accumulator's last axis.
 std::optional<Product> product_of(const Contraction& c, const std::vector<Expr>& acc) {
-  if (acc.size() != 2 || !acc[0].is(Op::index) || !acc[1].is(Op::index) || !plain_axes(c.left, 2) || !plain_axes(c.right, 2)) return std::nullopt;
+  if (acc.size() != 2 || !acc[0].is(Op::index) || !acc[1].is(Op::index) || !plain_axes(c.left, 2) || !plain_axes(c.right, 2))
+    return std::nullopt;
   const Symbol m = acc[0].name(), n = acc[1].name();
   for (const auto& [a, b] : {std::make_pair(c.left, c.right), std::make_pair(c.right, c.left)}) {
     if (other_axis(a, c.axis) == m && other_axis(b, c.axis) == n && a.name() != b.name()) return Product{m, n, c.axis, a, b};
@@ -48,7 +49,8 @@ std::optional<Product> product_of(const Contraction& c, const std::vector<Expr>&
 
 class AtomPlacer {
  public:
-  AtomPlacer(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names) : kernel_(k), memory_(memory), target_(target), names_(names) {}
+  AtomPlacer(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names)
+      : kernel_(k), memory_(memory), target_(target), names_(names) {}
 
   AtomSummary run() {
     for (kernel::Role& role : kernel_.roles) {
@@ -67,15 +69,18 @@ class AtomPlacer {
     const std::int64_t m = extent_of(kernel_, p.m), n = extent_of(kernel_, p.n), k = extent_of(kernel_, p.k);
     const MatrixAtom* best = nullptr;
     for (const MatrixAtom& atom : target_.atoms) {
-      if (atom.a != DType::f32 || atom.b != DType::f32 || m % atom.m != 0 || n % atom.n != 0 || k % atom.k != 0 || m == 0 || n == 0 || k == 0) continue;
+      if (atom.a != DType::f32 || atom.b != DType::f32 || m % atom.m != 0 || n % atom.n != 0 || k % atom.k != 0 || m == 0 || n == 0 ||
+          k == 0)
+        continue;
       if (best == nullptr || atom.m * atom.n > best->m * best->n) best = &atom;
     }
     if (best == nullptr && !target_.atoms.empty()) {
       const MatrixAtom& first = target_.atoms.front();
-      summary_.refusals.push_back({fmt::format("The product {} is {}x{} over {}; no atom of {} divides it (the first is {}, {}x{}).", result.text(), m, n, k,
-                                               target_.name.text(), first.name.text(), first.m, first.n),
-                                   {result.text()},
-                                   fmt::format("Take a tile of {} that {} divides and one of {} that {} divides.", p.m.text(), first.m, p.n.text(), first.n)});
+      summary_.refusals.push_back(
+          {fmt::format("The product {} is {}x{} over {}; no atom of {} divides it (the first is {}, {}x{}).", result.text(), m, n, k,
+                       target_.name.text(), first.name.text(), first.m, first.n),
+           {result.text()},
+           fmt::format("Take a tile of {} that {} divides and one of {} that {} divides.", p.m.text(), first.m, p.n.text(), first.n)});
     }
     return best;
   }
@@ -140,7 +145,8 @@ class AtomPlacer {
     const auto add = [&](auto op) { out.push_back(Statement{std::move(op), std::nullopt, origins}); };
     const Expr value = v.values[0];
     const Access& target = v.targets[0];
-    const bool own = memory_.count(target.name) == 0 && (value == node || (value.is(Op::add) && (value.arg(0) == node || value.arg(1) == node)));
+    const bool own =
+        memory_.count(target.name) == 0 && (value == node || (value.is(Op::add) && (value.arg(0) == node || value.arg(1) == node)));
     const Access acc = own ? target : Access{names_.fresh(target.name.text() + ".product"), axes};
     const bool accumulates = own && value != node;
     if (accumulates) {
@@ -185,7 +191,8 @@ class AtomPlacer {
     }
     for (std::size_t i = 0; i < statements.size(); ++i) {
       const auto* v = std::get_if<Value>(&statements[i].op);
-      if (v == nullptr || v->targets.size() != 1 || v->values.size() != 1 || v->otherwise || memory_.count(v->targets[0].name) > 0) continue;
+      if (v == nullptr || v->targets.size() != 1 || v->values.size() != 1 || v->otherwise || memory_.count(v->targets[0].name) > 0)
+        continue;
       const Symbol to = v->targets[0].name;
       if (!feeds_product(statements, i, to)) continue;
       if (const std::optional<Symbol> from = dead_after(statements, i, *v)) {
@@ -217,7 +224,8 @@ class AtomPlacer {
     std::set<Symbol> read_here;
     visit(v.values[0], [&](Expr e) {
       reduces = reduces || e.is(Op::reduce);
-      if (e.is(Op::read) && std::equal(e.args().begin(), e.args().end(), v.targets[0].subscripts.begin(), v.targets[0].subscripts.end())) read_here.insert(e.name());
+      if (e.is(Op::read) && std::equal(e.args().begin(), e.args().end(), v.targets[0].subscripts.begin(), v.targets[0].subscripts.end()))
+        read_here.insert(e.name());
     });
     if (reduces) return std::nullopt;
     const Block rest(statements.begin() + static_cast<std::ptrdiff_t>(at) + 1, statements.end());
@@ -335,6 +343,8 @@ class AtomPlacer {
 
 }  // namespace
 
-AtomSummary place_atoms(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names) { return AtomPlacer(k, memory, target, names).run(); }
+AtomSummary place_atoms(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names) {
+  return AtomPlacer(k, memory, target, names).run();
+}
 
 }  // namespace fathom::passes

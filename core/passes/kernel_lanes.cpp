@@ -1,5 +1,5 @@
-// Sums per vector lane: a carried sum over an axis that lies along the vector is kept as one partial sum a lane and added across lanes once,
-// after the loop. Legal because the update is linear in the carried value and nothing else reads it inside.
+// Sums per vector lane: a carried sum over an axis that lies along the vector is kept as one partial sum a lane and added across lanes
+// once, after the loop. Legal because the update is linear in the carried value and nothing else reads it inside.
 #include <algorithm>
 
 #include "passes/kernel_place.hpp"
@@ -142,7 +142,8 @@ bool change_block(Block& block, const LaneSum& sum, Symbol n, Symbol y, Names& n
   for (std::size_t i = 0; i < block.size(); ++i) {
     auto* loop = std::get_if<For>(&block[i].op);
     if (loop == nullptr) continue;
-    const auto carried = std::find_if(loop->carry.begin(), loop->carry.end(), [&](const kernel::Carry& c) { return c.value.name == sum.name; });
+    const auto carried =
+        std::find_if(loop->carry.begin(), loop->carry.end(), [&](const kernel::Carry& c) { return c.value.name == sum.name; });
     if (carried == loop->carry.end()) {
       if (change_block(loop->body, sum, n, y, names)) return true;
       continue;

@@ -1,5 +1,5 @@
-// The three steps from a Tile kernel to a Kernel one on a target with synchronous atoms: states merged by a loop, contractions on atoms with
-// their panels and buffers, sums kept per vector lane until the end. Each works on one kernel and says what it did.
+// The three steps from a Tile kernel to a Kernel one on a target with synchronous atoms: states merged by a loop, contractions on atoms
+// with their panels and buffers, sums kept per vector lane until the end. Each works on one kernel and says what it did.
 #pragma once
 
 #include <string>
@@ -20,11 +20,11 @@ namespace fathom::passes {
 void expand_states(kernel::Kernel&, const std::vector<ReducerRef>&, Names&);
 
 struct AtomSummary {
-  int products = 0;                       ///< contractions on atoms
-  std::vector<std::string> panels;        ///< channels
+  int products = 0;                 ///< contractions on atoms
+  std::vector<std::string> panels;  ///< channels
   std::vector<std::string> buffers;
-  std::int64_t bytes = 0;                 ///< of panels and buffers
-  std::vector<Refusal> refusals;          ///< contractions that stay value statements, and why
+  std::int64_t bytes = 0;         ///< of panels and buffers
+  std::vector<Refusal> refusals;  ///< contractions that stay value statements, and why
 };
 /// Contractions become `mma` where an atom of the target fits; operands are packed into panels (channels inside loops, else buffers).
 AtomSummary place_atoms(kernel::Kernel&, const Memory&, const Target&, Names&);

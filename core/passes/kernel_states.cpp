@@ -1,8 +1,8 @@
 // Merging partial states in index order as a loop: what a target without a reducer instruction runs for `R.states[z in lo:hi](…)`.
 // Exponentials that do not need all of a state's axes are computed once for the axes that they have.
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "passes/kernel_place.hpp"
 #include "passes/tile_walk.hpp"
@@ -25,7 +25,8 @@ const Reducer* find_reducer(const std::vector<ReducerRef>& reducers, Symbol name
 /// One statement over a memory range: the loop that replaces it.
 class Expansion {
  public:
-  Expansion(const Value& v, const Reducer& reducer, Names& names, const Origins& origins) : v_(v), reducer_(reducer), names_(names), origins_(origins) {}
+  Expansion(const Value& v, const Reducer& reducer, Names& names, const Origins& origins)
+      : v_(v), reducer_(reducer), names_(names), origins_(origins) {}
 
   kernel::For run() {
     const Bound bound = bounds_of(v_.values[0])[0];

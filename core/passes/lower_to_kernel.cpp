@@ -1,5 +1,5 @@
-// Tile -> Kernel for targets whose matrix atoms are synchronous and whose operands lie in a cache: atoms, panels, buffers, lanes, work source.
-// Targets with asynchronous or warp-wide atoms are refused by name: their Tile module stays, with its cost record.
+// Tile -> Kernel for targets whose matrix atoms are synchronous and whose operands lie in a cache: atoms, panels, buffers, lanes, work
+// source. Targets with asynchronous or warp-wide atoms are refused by name: their Tile module stays, with its cost record.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,10 +14,11 @@ namespace {
 
 /// What this lowering cannot do yet for a target: nullopt where it can.
 std::optional<Refusal> refused(const Target& target) {
-  const auto needs_more = std::find_if(target.atoms.begin(), target.atoms.end(), [](const MatrixAtom& a) { return a.asynchronous || a.issuing_lanes > 1; });
+  const auto needs_more =
+      std::find_if(target.atoms.begin(), target.atoms.end(), [](const MatrixAtom& a) { return a.asynchronous || a.issuing_lanes > 1; });
   if (needs_more == target.atoms.end()) return std::nullopt;
-  return Refusal{fmt::format("The Kernel level is not made for {} yet: its atoms ({}) are issued by {} lanes{}.", target.name.text(), needs_more->name.text(),
-                             needs_more->issuing_lanes, needs_more->asynchronous ? " and run asynchronously" : ""),
+  return Refusal{fmt::format("The Kernel level is not made for {} yet: its atoms ({}) are issued by {} lanes{}.", target.name.text(),
+                             needs_more->name.text(), needs_more->issuing_lanes, needs_more->asynchronous ? " and run asynchronously" : ""),
                  {target.name.text()},
                  "The Tile level and its costs are complete; --target x86-64 goes on to code that runs."};
 }
@@ -40,7 +41,9 @@ bool is_uneven(const kernel::Kernel& k) {
 }
 
 std::string sentence(const AtomSummary& sum, const Target& target) {
-  if (sum.products == 0) return fmt::format("No product fits an atom of {}; every value stays a statement on vectors of {} lanes.", target.name.text(), target.lanes);
+  if (sum.products == 0)
+    return fmt::format("No product fits an atom of {}; every value stays a statement on vectors of {} lanes.", target.name.text(),
+                       target.lanes);
   std::string out = fmt::format("{} on {}", plural(sum.products, "product"), target.atoms.front().name.text());
   if (!sum.panels.empty()) out += fmt::format("; {} packed into {}", listed(sum.panels), sum.panels.size() == 1 ? "a panel" : "panels");
   if (!sum.buffers.empty()) out += fmt::format("; {} in the cache", listed(sum.buffers));
@@ -100,7 +103,8 @@ class KernelLowering {
       note.says = fmt::format("{} is added across lanes in every trip.", sum.name.text());
       if (d.choice == "end") {
         keep_per_lane(k, sum, log_.target().lanes, names_[which]);
-        note.says = fmt::format("{} is kept as {} partial sums, added across lanes once after the loop.", sum.name.text(), log_.target().lanes);
+        note.says =
+            fmt::format("{} is kept as {} partial sums, added across lanes once after the loop.", sum.name.text(), log_.target().lanes);
       }
       note.decision = std::move(d);
       log_.step(std::move(note), snapshot());
@@ -113,7 +117,8 @@ class KernelLowering {
     d.site = k.name.text() + "/work";
     d.kind = "work";
     d.choice = uneven ? "dynamic" : "grid";
-    d.reason = uneven ? "Items differ in length: whoever is free takes the next." : "Items are equally long: they are dealt out beforehand.";
+    d.reason =
+        uneven ? "Items differ in length: whoever is free takes the next." : "Items are equally long: they are dealt out beforehand.";
     d.alternatives = {{"grid", std::nullopt, std::nullopt}, {"dynamic", std::nullopt, std::nullopt}};
     d = log_.decide(std::move(d));
     StepLog::Note note;

@@ -56,7 +56,8 @@ void add_workspaces(kernel::Module& m, const TilePlan& plan, const Fixed& fixed)
 
 std::string tile_text(const kernel::Kernel& k) {
   std::string out;
-  for (const kernel::TileAxis& axis : k.axes) out += (out.empty() ? "" : ", ") + fmt::format("{} = {}", axis.name.text(), print(kernel::extent(axis)));
+  for (const kernel::TileAxis& axis : k.axes)
+    out += (out.empty() ? "" : ", ") + fmt::format("{} = {}", axis.name.text(), print(kernel::extent(axis)));
   return out.empty() ? "single elements" : "tiles " + out;
 }
 
@@ -67,7 +68,8 @@ std::string sentence(const kernel::Module& m, const MaskSummary& sum) {
   std::string out = fmt::format("{}; the last has {} work items and {}", kernels == 1 ? "One kernel" : plural(kernels, "kernel"),
                                 print(last.work.hi), tile_text(last));
   if (kernels == 1) out = fmt::format("One kernel of {} work items with {}", print(last.work.hi), tile_text(last));
-  if (!m.workspaces.empty()) out += fmt::format("; {} between kernels", plural(static_cast<std::int64_t>(m.workspaces.size()), "workspace"));
+  if (!m.workspaces.empty())
+    out += fmt::format("; {} between kernels", plural(static_cast<std::int64_t>(m.workspaces.size()), "workspace"));
   if (sum.fills > 0) out += fmt::format("; {} with a fill where a tile reaches outside", plural(sum.fills, "load"));
   if (sum.masks > 0) out += fmt::format("; {} for the tail", plural(sum.masks, "mask"));
   if (sum.mixed_only > 0) out += fmt::format("; {} in mixed trips only", plural(sum.mixed_only, "select"));

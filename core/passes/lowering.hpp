@@ -12,7 +12,8 @@ namespace fathom::passes {
 [[nodiscard]] Result<Ir> use_exp2(const Ir&, StepLog&);
 /// Tile -> Tile: values that do not vary with a loop move in front of it.
 [[nodiscard]] Result<Ir> hoist_invariants(const Ir&, StepLog&);
-/// Tile -> Tile: an operand that was computed is rounded to the dtype of the other one, where the target has an atom for it. Site VALUE/precision.
+/// Tile -> Tile: an operand that was computed is rounded to the dtype of the other one, where the target has an atom for it. Site
+/// VALUE/precision.
 [[nodiscard]] Result<Ir> narrow_operands(const Ir&, StepLog&);
 /// Tile -> Kernel, for targets whose atoms are synchronous: atoms, packed panels, cache buffers, lanes, the work source.
 /// For other targets the level is refused by name and the Tile module stays.

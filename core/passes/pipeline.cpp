@@ -1,6 +1,7 @@
 // The table of contents of the compiler: every pass in order. The explorer, the command line, the docs and the tests iterate this table.
 #include <array>
 
+#include "passes/lowering.hpp"
 #include "passes/passes.hpp"
 
 namespace fathom::passes {
@@ -24,6 +25,18 @@ constexpr std::array rows = {
     Pass{"fuse", "Fuse reductions", "Reductions over one index share one loop; what moved is repaired.", Level::loop, Level::loop, fuse},
     Pass{"fold", "Choose the fold", "One running state, or partial states that are merged: the tree of every Reducer.", Level::loop,
          Level::loop, fold},
+    Pass{"lower-to-tiles", "Lower to tiles",
+         "Parallel loops become work items, values tiles; masks stand only where a tile reaches outside.", Level::loop, Level::tile,
+         lower_to_tiles},
+    Pass{"use-exp2", "Use exp2", "Exponentials become powers of two; log2(e) joins the scale, so that a score is one multiply-add.",
+         Level::tile, Level::tile, use_exp2},
+    Pass{"hoist", "Hoist what does not vary", "Values that a loop does not change stand in front of it.", Level::tile, Level::tile,
+         hoist_invariants},
+    Pass{"narrow", "Narrow operands",
+         "Computed operands are rounded to the dtype that the matrix unit takes, if the precision policy allows it.", Level::tile,
+         Level::tile, narrow_operands},
+    Pass{"lower-to-kernel", "Place values and products",
+         "Products go to the target's atoms, operands to panels and buffers, sums to lanes.", Level::tile, Level::kernel, lower_to_kernel},
 };
 
 }  // namespace

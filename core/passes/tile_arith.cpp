@@ -68,10 +68,12 @@ class Prover {
   bool holds(const Linear& form, int depth) {
     if (depth > max_depth || ++steps_ > 4000) return false;
     for (const auto& [atom, count] : form.terms) {
-      if (const auto let = facts_.lets.find(atom); let != facts_.lets.end()) return holds(replaced(form, atom, linear(let->second)), depth + 1);
+      if (const auto let = facts_.lets.find(atom); let != facts_.lets.end())
+        return holds(replaced(form, atom, linear(let->second)), depth + 1);
     }
     for (const auto& [atom, count] : form.terms) {
-      if (const auto trip = facts_.trips.find(atom); trip != facts_.trips.end()) return holds(at_end(form, atom, count, trip->second), depth + 1);
+      if (const auto trip = facts_.trips.find(atom); trip != facts_.trips.end())
+        return holds(at_end(form, atom, count, trip->second), depth + 1);
     }
     for (const auto& [atom, count] : form.terms) {
       if (atom.is(Op::min) || atom.is(Op::max)) return branches(form, atom, count, depth);
@@ -81,7 +83,8 @@ class Prover {
       if (element(form, atom, count)) return holds(as_element(form, atom, count), depth + 1);
     }
     for (const auto& [atom, count] : form.terms) {
-      if (const auto span = facts_.spans.find(atom); span != facts_.spans.end()) return holds(at_end(form, atom, count, span->second), depth + 1);
+      if (const auto span = facts_.spans.find(atom); span != facts_.spans.end())
+        return holds(at_end(form, atom, count, span->second), depth + 1);
     }
     if (form.constant < 0) return false;
     for (const auto& [atom, count] : form.terms) {
@@ -158,11 +161,16 @@ struct Inequality {
 };
 std::optional<Inequality> inequality(Expr c, bool negated) {
   switch (c.op()) {
-    case Op::le: return negated ? Inequality{c.arg(0), c.arg(1), 1} : Inequality{c.arg(1), c.arg(0), 0};
-    case Op::lt: return negated ? Inequality{c.arg(0), c.arg(1), 0} : Inequality{c.arg(1), c.arg(0), 1};
-    case Op::ge: return negated ? Inequality{c.arg(1), c.arg(0), 1} : Inequality{c.arg(0), c.arg(1), 0};
-    case Op::gt: return negated ? Inequality{c.arg(1), c.arg(0), 0} : Inequality{c.arg(0), c.arg(1), 1};
-    default: return std::nullopt;
+    case Op::le:
+      return negated ? Inequality{c.arg(0), c.arg(1), 1} : Inequality{c.arg(1), c.arg(0), 0};
+    case Op::lt:
+      return negated ? Inequality{c.arg(0), c.arg(1), 0} : Inequality{c.arg(1), c.arg(0), 1};
+    case Op::ge:
+      return negated ? Inequality{c.arg(1), c.arg(0), 1} : Inequality{c.arg(0), c.arg(1), 0};
+    case Op::gt:
+      return negated ? Inequality{c.arg(1), c.arg(0), 0} : Inequality{c.arg(0), c.arg(1), 1};
+    default:
+      return std::nullopt;
   }
 }
 

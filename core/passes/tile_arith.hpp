@@ -28,11 +28,11 @@ struct Span {
 
 /// What is known about the names of a kernel at some place.
 struct Facts {
-  std::map<Expr, Span> spans;              ///< axes (as indices), lets of outer loops
-  std::map<Expr, Span> trips;              ///< loop variables: eliminated first, their ends may name the others
-  std::map<Expr, Expr> lets;               ///< definitions to look through
-  std::map<Expr, Span> elements;           ///< axis -> the whole index range that base + axis stays in where it counts
-  std::map<Expr, Expr> bases;              ///< axis -> base: base + axis is one element number
+  std::map<Expr, Span> spans;     ///< axes (as indices), lets of outer loops
+  std::map<Expr, Span> trips;     ///< loop variables: eliminated first, their ends may name the others
+  std::map<Expr, Expr> lets;      ///< definitions to look through
+  std::map<Expr, Span> elements;  ///< axis -> the whole index range that base + axis stays in where it counts
+  std::map<Expr, Expr> bases;     ///< axis -> base: base + axis is one element number
 };
 
 /// Is e >= 0 whenever the facts hold? False means: not shown.
@@ -46,7 +46,8 @@ struct Facts {
 [[nodiscard]] Expr real_constant(double);
 /// The value of an expression of literals under + - * / sqrt, in double; nullopt for anything else.
 [[nodiscard]] std::optional<double> constant_value(Expr);
-/// Literal parts of real arithmetic become one literal; a division by a power of two becomes a multiplication. Exact up to the rounding of the literal.
+/// Literal parts of real arithmetic become one literal; a division by a power of two becomes a multiplication. Exact up to the rounding of
+/// the literal.
 [[nodiscard]] Expr fold_constants(Expr);
 [[nodiscard]] bool is_negative_infinity(Expr);
 

@@ -22,6 +22,18 @@ Expr product(const std::vector<Expr>& factors, std::size_t from) {
   return simplify_integer(out);
 }
 
+/// Ranges that are known to have no trip; one range is kept.
+void drop_empty(std::vector<kernel::TaggedRange>& ranges) {
+  for (std::size_t i = 0; i < ranges.size() && ranges.size() > 1;) {
+    const std::optional<std::int64_t> trips = constant_integer(ranges[i].hi - ranges[i].lo);
+    if (trips && *trips <= 0) {
+      ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
 }  // namespace
 
 Expr fold_dims(Expr e, const std::map<Symbol, std::int64_t>& fixed) {
@@ -34,10 +46,12 @@ Expr fold_dims(Expr e, const std::map<Symbol, std::int64_t>& fixed) {
 
 bool is_index_arithmetic(Expr e) {
   switch (e.op()) {
-    case Op::number: return e.node().inexact == 0 && e.node().number.is_integer();
+    case Op::number:
+      return e.node().inexact == 0 && e.node().number.is_integer();
     case Op::index:
     case Op::dim:
-    case Op::symbol: return true;
+    case Op::symbol:
+      return true;
     case Op::neg:
     case Op::add:
     case Op::sub:
@@ -50,11 +64,13 @@ bool is_index_arithmetic(Expr e) {
         if (!is_index_arithmetic(arg)) return false;
       }
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
-TileEmitter::TileEmitter(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed) : plan_(plan), nest_(nest), fixed_(fixed) {
+TileEmitter::TileEmitter(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed)
+    : plan_(plan), nest_(nest), fixed_(fixed) {
   const math::Program& math = plan.math();
   for (const math::Dimension& d : math.dims) names_.take(d.name);
   for (const math::Parameter& p : math.params) names_.take(p.name);
@@ -226,7 +242,8 @@ void TileEmitter::define(const math::Statement& s, Expr value) {
   if (plan_.read_as_tile(s.name)) {
     const TileValue tile{tile_name(s.name), axes_of(s)};
     const math::Parameter* result = plan_.math().result(s.name);
-    if (result != nullptr && result->dtype != DType::f32 && result->dtype != DType::real && !value.is(Op::cast)) value = cast(result->dtype, value);
+    if (result != nullptr && result->dtype != DType::f32 && result->dtype != DType::real && !value.is(Op::cast))
+      value = cast(result->dtype, value);
     assign(tile.name, tile.axes, value);
     scopes_.back().values[s.name] = tile;
     value = tile_read(tile.name, tile.axes);
@@ -264,6 +281,7 @@ void TileEmitter::emit_loop(const loop::Loop& l) {
   kernel::For loop;
   loop.variable = names_.fresh(single && constant_integer(lo) == 0 ? l.index.text() : l.index.text() + "t");
   for (const loop::TileRange& part : l.ranges) loop.ranges.push_back({part.tag, lower_uniform(part.lo), lower_uniform(part.hi)});
+  drop_empty(loop.ranges);
   if (loop.ranges.empty()) loop.ranges.push_back({"all"_sym, number(0), trips_of(lo, hi, tile)});
   std::vector<Symbol> started;
   loop.carry = start_states(l, started);

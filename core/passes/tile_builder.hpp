@@ -1,5 +1,5 @@
-// Emits one kernel of the Tile level from a nest of the plan. Scopes are the loops that are open; a value is put into the outermost scope in
-// which everything it reads is known. Masks, fills and the division into open and mixed trips are not made here (tile_masks.hpp).
+// Emits one kernel of the Tile level from a nest of the plan. Scopes are the loops that are open; a value is put into the outermost scope
+// in which everything it reads is known. Masks, fills and the division into open and mixed trips are not made here (tile_masks.hpp).
 #pragma once
 
 #include <map>
@@ -16,9 +16,9 @@ namespace fathom::passes {
 
 /// What the masks need to know about a loop over tiles.
 struct LoopFact {
-  Symbol axis;              ///< empty: one element a trip
-  Expr base;                ///< number of the tile's first element
-  Expr lo, hi;              ///< elements of the whole loop
+  Symbol axis;  ///< empty: one element a trip
+  Expr base;    ///< number of the tile's first element
+  Expr lo, hi;  ///< elements of the whole loop
   Expr tile;
 };
 
@@ -31,7 +31,8 @@ struct BuiltKernel {
   std::vector<ReducerRef> reducers;       ///< declared ones that it uses
 };
 
-[[nodiscard]] Result<BuiltKernel> build_tile_kernel(const TilePlan&, int nest, const std::map<Symbol, std::int64_t>& fixed, Symbol kernel_name);
+[[nodiscard]] Result<BuiltKernel> build_tile_kernel(const TilePlan&, int nest, const std::map<Symbol, std::int64_t>& fixed,
+                                                    Symbol kernel_name);
 
 /// The program's fixed dimensions as numbers, folded and simplified where it is index arithmetic.
 [[nodiscard]] Expr fold_dims(Expr, const std::map<Symbol, std::int64_t>& fixed);

@@ -1,5 +1,5 @@
-// Contractions in Tile statements: a sum over one axis of the product of two tiles. Found by form, so that they need never be recognised again
-// from scalar code.
+// Contractions in Tile statements: a sum over one axis of the product of two tiles. Found by form, so that they need never be recognised
+// again from scalar code.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 namespace fathom::passes {
 
 struct Contraction {
-  Expr left, right;      ///< reads of tiles, each with the contracted axis
-  Symbol axis;           ///< contracted
+  Expr left, right;  ///< reads of tiles, each with the contracted axis
+  Symbol axis;       ///< contracted
 };
 
 [[nodiscard]] inline bool has_subscript(Expr access, Symbol axis) {

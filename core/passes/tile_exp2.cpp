@@ -16,7 +16,7 @@ namespace {
 constexpr double log2_e = 1.4426950408889634;
 
 struct Definition {
-  Expr value;                ///< absent: not one expression (states of a reducer)
+  Expr value;  ///< absent: not one expression (states of a reducer)
   bool load = false;
   std::size_t axes = 0;
 };
@@ -42,11 +42,14 @@ bool homogeneous(Expr e, const Memory& memory, std::set<Symbol>& leaves) {
     case Op::add:
     case Op::sub:
     case Op::max:
-    case Op::min: return all(0);
-    case Op::where: return all(1);
+    case Op::min:
+      return all(0);
+    case Op::where:
+      return all(1);
     case Op::reduce:
       return e.node().result.empty() && (e.name() == "max"_sym || e.name() == "min"_sym) && homogeneous(values_of(e)[0], memory, leaves);
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -156,10 +159,13 @@ class Rescaler {
     for (const Symbol name : exponent_leaves_) widest = std::max(widest, definitions_[name].front().axes);
     for (const Symbol name : exponent_leaves_) {
       const std::vector<Definition>& all = definitions_[name];
-      references_[name] = all.front().axes < widest && std::all_of(all.begin(), all.end(), [&](const Definition& d) {
-        std::set<Symbol> leaves;
-        return d.value && !d.load && !has_reduce(d.value) && homogeneous(d.value, memory_, leaves);
-      });
+      references_[name] =
+          all.front().axes < widest && std::all_of(
+                                           all.begin(), all.end(),
+                                           [&](const Definition& d) {
+                                             std::set<Symbol> leaves;
+                                             return d.value && !d.load && !has_reduce(d.value) && homogeneous(d.value, memory_, leaves);
+                                           });
     }
     scale_ = common_scale();
   }
@@ -199,7 +205,8 @@ class Rescaler {
       auto* v = std::get_if<kernel::Value>(&s.op);
       if (v == nullptr) continue;
       const bool whole = v->values.size() == v->targets.size();
-      for (std::size_t k = 0; k < v->values.size(); ++k) v->values[k] = whole ? definition(v->targets[k].name, v->values[k]) : plain(v->values[k]);
+      for (std::size_t k = 0; k < v->values.size(); ++k)
+        v->values[k] = whole ? definition(v->targets[k].name, v->values[k]) : plain(v->values[k]);
     }
   }
 
@@ -272,7 +279,8 @@ Decision proposal(Symbol value, const kernel::Kernel& k) {
   d.site = value.text() + "/exp2";
   d.kind = "rewrite";
   d.choice = "fold";
-  d.reason = fmt::format("The machine's exponential is 2^x; log2(e) joins the scale, so the exponent of {} is one multiply-add ({}).", value.text(), k.name.text());
+  d.reason = fmt::format("The machine's exponential is 2^x; log2(e) joins the scale, so the exponent of {} is one multiply-add ({}).",
+                         value.text(), k.name.text());
   d.alternatives = {{"fold", std::nullopt, std::nullopt}, {"keep", std::nullopt, std::nullopt}};
   return d;
 }
@@ -300,8 +308,10 @@ Result<Ir> use_exp2(const Ir& ir, StepLog& log) {
       rescaler.run();
       remove_dead_values(k, memory);
       const double c = rescaler.scale() * log2_e;
-      note.says = fmt::format("Every exponential of {} is an exp2; the scale and log2(e) are one constant, {}, so that a score is one multiply-add. "
-                              "Not exact: at most one more rounding of the exponent.", value.text(), print(real_constant(c)));
+      note.says = fmt::format(
+          "Every exponential of {} is an exp2; the scale and log2(e) are one constant, {}, so that a score is one multiply-add. "
+          "Not exact: at most one more rounding of the exponent.",
+          value.text(), print(real_constant(c)));
       current = make_ir(Level::tile, m);
     }
     note.decision = std::move(d);

@@ -13,7 +13,8 @@ struct Monoid {
   Op operation;
   const char* reducer;
 };
-constexpr Monoid monoids[] = {{Op::add, "sum"}, {Op::mul, "prod"}, {Op::max, "max"}, {Op::min, "min"}, {Op::logical_and, "all"}, {Op::logical_or, "any"}};
+constexpr Monoid monoids[] = {{Op::add, "sum"}, {Op::mul, "prod"},        {Op::max, "max"},
+                              {Op::min, "min"}, {Op::logical_and, "all"}, {Op::logical_or, "any"}};
 
 /// combine = name (op) name', nothing else.
 std::optional<Op> one_operation(Symbol name, Expr combine) {
@@ -50,7 +51,8 @@ std::optional<Factored> factored(Expr move, Expr carrier) {
   for (const Op op : {Op::mul, Op::add}) {
     if (!move.is(op)) continue;
     for (std::size_t k = 0; k < 2; ++k) {
-      if (move.arg(k) == carrier && !contains(move.arg(1 - k), carrier)) return Factored{op, move.arg(1 - k), number(op == Op::mul ? 1 : 0)};
+      if (move.arg(k) == carrier && !contains(move.arg(1 - k), carrier))
+        return Factored{op, move.arg(1 - k), number(op == Op::mul ? 1 : 0)};
     }
   }
   return std::nullopt;
@@ -64,7 +66,8 @@ bool is_positive_literal(Expr e) {
 /// Is the expression c * (g - g') with c > 0?
 bool is_step_down(Expr e, Symbol gauge) {
   if (e.is(Op::mul)) {
-    return (is_positive_literal(e.arg(0)) && is_step_down(e.arg(1), gauge)) || (is_positive_literal(e.arg(1)) && is_step_down(e.arg(0), gauge));
+    return (is_positive_literal(e.arg(0)) && is_step_down(e.arg(1), gauge)) ||
+           (is_positive_literal(e.arg(1)) && is_step_down(e.arg(0), gauge));
   }
   if (e.is(Op::div)) return is_positive_literal(e.arg(1)) && is_step_down(e.arg(0), gauge);
   return e.is(Op::sub) && e.arg(0) == symbol(gauge) && e.arg(1) == symbol(primed(gauge));
@@ -78,9 +81,8 @@ bool is_maximum(const math::Program& program, Expr reference) {
 /// A factor in [0, 1]: 0 stays 0 under it, so no further test is needed.
 bool is_tame(Expr factor, const math::Repair& repair, const math::Program& program) {
   if (!factor.is(Op::exp) && !factor.is(Op::exp2)) return false;
-  return std::any_of(repair.gauges.begin(), repair.gauges.end(), [&](const math::Gauge& g) {
-    return is_step_down(factor.arg(0), g.name) && is_maximum(program, g.reference);
-  });
+  return std::any_of(repair.gauges.begin(), repair.gauges.end(),
+                     [&](const math::Gauge& g) { return is_step_down(factor.arg(0), g.name) && is_maximum(program, g.reference); });
 }
 
 /// `reference` is not a reference yet: at the identity of the extremum that it reads, else not finite.
@@ -107,7 +109,8 @@ std::vector<Part> TileEmitter::parts_of(const math::Statement& s) const {
   std::vector<Part> out;
   if (!r.repair) {
     Substitution arguments;
-    for (std::size_t k = 0; k < r.reducer->parameters.size() && k < r.values.size(); ++k) arguments[symbol(r.reducer->parameters[k])] = r.values[k];
+    for (std::size_t k = 0; k < r.reducer->parameters.size() && k < r.values.size(); ++k)
+      arguments[symbol(r.reducer->parameters[k])] = r.values[k];
     for (const Component& c : r.reducer->state) out.push_back(part_of(c, substitute(c.lift, arguments)));
     return out;
   }
@@ -146,7 +149,8 @@ RunningState TileEmitter::state_of(const math::Statement& s) {
   } else {
     for (const Part& part : state.parts) {
       const bool own = part.component.text().rfind(s.name.text(), 0) == 0;
-      state.names.push_back(names_.fresh(own && part.component != s.name ? part.component.text() : s.name.text() + "." + part.component.text()));
+      state.names.push_back(
+          names_.fresh(own && part.component != s.name ? part.component.text() : s.name.text() + "." + part.component.text()));
     }
   }
   for (const Symbol name : state.names) state.next.push_back(names_.fresh(primed(name).text()));
@@ -201,7 +205,8 @@ void TileEmitter::start_gauges(const std::vector<Symbol>& statements, std::vecto
           if (state == states_.end()) continue;
           state->second.renewed = true;
           for (const Symbol axis : state->second.axes) {
-            if (!axis.empty() && std::find(running.axes.begin(), running.axes.end(), axis) == running.axes.end()) running.axes.push_back(axis);
+            if (!axis.empty() && std::find(running.axes.begin(), running.axes.end(), axis) == running.axes.end())
+              running.axes.push_back(axis);
           }
         }
         gauges_[g.name] = running;
@@ -379,7 +384,8 @@ void TileEmitter::emit_update(RunningState& state) {
   for (const Part& part : state.parts) lifted.push_back(within_own_range(s, part, fold_constants(lower(part.lift))));
   kernel::Value v;
   std::vector<Expr> carriers;
-  for (std::size_t k = 0; k < state.parts.size(); ++k) carriers.push_back(moved(state, state.parts[k], tile_read(state.names[k], state.axes)));
+  for (std::size_t k = 0; k < state.parts.size(); ++k)
+    carriers.push_back(moved(state, state.parts[k], tile_read(state.names[k], state.axes)));
   const std::vector<Symbol>& targets = state.renewed ? state.next : state.names;
   if (all_simple(state.parts)) {
     for (std::size_t k = 0; k < state.parts.size(); ++k) {
@@ -478,7 +484,8 @@ Expr TileEmitter::factor(Expr unlowered, Expr neutral, const math::Repair& repai
     symbols_.erase(g.name);
     symbols_.erase(primed(g.name));
   }
-  if (const auto known = scopes_.back().factors.find(value); known != scopes_.back().factors.end()) return tile_read(known->second, tile_axes_in(value));
+  if (const auto known = scopes_.back().factors.find(value); known != scopes_.back().factors.end())
+    return tile_read(known->second, tile_axes_in(value));
   const std::vector<Symbol> axes = tile_axes_in(value);
   const Symbol name = names_.fresh("f");
   assign(name, axes, value);
@@ -492,7 +499,8 @@ void TileEmitter::emit_combine(const loop::Combine& combine) {
   std::vector<RunningState> states;
   for (const Symbol name : combine.statements) {
     const math::Statement* s = plan_.math().find(name);
-    if (s == nullptr || s->reduction() == nullptr) return fail({fmt::format("{} is no reduction, so it has no states to merge.", name.text()), {name.text()}, ""});
+    if (s == nullptr || s->reduction() == nullptr)
+      return fail({fmt::format("{} is no reduction, so it has no states to merge.", name.text()), {name.text()}, ""});
     states.push_back(state_of(*s));
   }
   const ReducerRef reducer = merged_reducer(combine, states);
@@ -515,23 +523,29 @@ void TileEmitter::emit_combine(const loop::Combine& combine) {
   for (const RunningState& state : states) finish(state);
 }
 
-/// The Reducer on states that fusion made: producers by their own combine, each repaired carrier moved from its own gauge to the common one.
+/// The Reducer on states that fusion made: producers by their own combine, each repaired carrier moved from its own gauge to the common
+/// one.
 ReducerRef TileEmitter::merged_reducer(const loop::Combine& combine, const std::vector<RunningState>& states) {
   auto out = std::make_shared<Reducer>();
   out->name = names_.fresh(combine.statements.back().text() + ".merge");
-  Substitution left, right, merged;   // reads of producers -> the state's left, right and merged component
+  Substitution left, right, merged;  // reads of producers -> the state's left, right and merged component
   for (const RunningState& state : states) {
     const math::Reduction& r = *state.statement->reduction();
-    Substitution own, own_right;      // gauges of both sides
+    Substitution own, own_right;  // gauges of both sides
     std::map<std::string, Expr> unset_side;
     Expr unset_left, unset_right;
     if (r.repair) {
       for (const math::Gauge& g : r.repair->gauges) {
-        const auto at = [&](const Substitution& side) { return transform(g.reference, [&](Expr e) {
-          if (!e.is(Op::read)) return e;
-          const auto found = side.find(symbol(e.name()));
-          return found == side.end() ? e : found->second; }); };
-        const auto settled = [&](const Substitution& side) { return where(unset_test(g.reference, at(side), plan_.math()), number(0), at(side)); };
+        const auto at = [&](const Substitution& side) {
+          return transform(g.reference, [&](Expr e) {
+            if (!e.is(Op::read)) return e;
+            const auto found = side.find(symbol(e.name()));
+            return found == side.end() ? e : found->second;
+          });
+        };
+        const auto settled = [&](const Substitution& side) {
+          return where(unset_test(g.reference, at(side), plan_.math()), number(0), at(side));
+        };
         const Expr is_left = unset_test(g.reference, at(left), plan_.math()), is_right = unset_test(g.reference, at(right), plan_.math());
         unset_left = unset_left ? binary(Op::logical_or, unset_left, is_left) : is_left;
         unset_right = unset_right ? binary(Op::logical_or, unset_right, is_right) : is_right;
@@ -548,7 +562,9 @@ ReducerRef TileEmitter::merged_reducer(const loop::Combine& combine, const std::
       if (part.move && unset_left) {
         own[symbol(part.component)] = a;
         own_right[symbol(part.component)] = b;
-        const auto guard = [&](Expr unset_one, Expr carrier) { return binary(Op::logical_or, unset_one, binary(Op::eq, carrier, part.identity)); };
+        const auto guard = [&](Expr unset_one, Expr carrier) {
+          return binary(Op::logical_or, unset_one, binary(Op::eq, carrier, part.identity));
+        };
         moved_left = where(guard(unset_left, a), a, fold_constants(substitute(part.move, own)));
         moved_right = where(guard(unset_right, b), b, fold_constants(substitute(part.move, own_right)));
       }

@@ -1,4 +1,5 @@
-// A value that reads nothing which changes in a loop is computed once in front of it. By depth: inner loops first, so that a value may leave several.
+// A value that reads nothing which changes in a loop is computed once in front of it. By depth: inner loops first, so that a value may
+// leave several.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +52,8 @@ class Hoister {
       run(loop->body);
       if (loop->ranges.empty()) continue;  // the loop over work items stays whole
       kernel::Block moved = leaving(*loop);
-      block.insert(block.begin() + static_cast<std::ptrdiff_t>(i), std::make_move_iterator(moved.begin()), std::make_move_iterator(moved.end()));
+      block.insert(block.begin() + static_cast<std::ptrdiff_t>(i), std::make_move_iterator(moved.begin()),
+                   std::make_move_iterator(moved.end()));
       i += moved.size();
     }
   }
@@ -103,7 +105,8 @@ Result<Ir> hoist_invariants(const Ir& ir, StepLog& log) {
   note.title = "Hoist what does not vary";
   note.says = hoister.names().empty() ? "Every value in a loop varies with it; the loads were put in front already."
                                       : fmt::format("{} not vary with the loop and stand{} in front of it.",
-                                                    listed(hoister.names()) + (hoister.names().size() == 1 ? " does" : " do"), hoister.names().size() == 1 ? "s" : "");
+                                                    listed(hoister.names()) + (hoister.names().size() == 1 ? " does" : " do"),
+                                                    hoister.names().size() == 1 ? "s" : "");
   Ir current = hoister.names().empty() ? ir : make_ir(Level::tile, std::move(m));
   log.step(std::move(note), current);
   return current;

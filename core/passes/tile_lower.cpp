@@ -11,9 +11,7 @@ namespace {
 
 constexpr int max_anew = 64;
 
-bool is_comparison(Op op) {
-  return op == Op::eq || op == Op::ne || op == Op::lt || op == Op::le || op == Op::gt || op == Op::ge;
-}
+bool is_comparison(Op op) { return op == Op::eq || op == Op::ne || op == Op::lt || op == Op::le || op == Op::gt || op == Op::ge; }
 
 const math::Axis* own_axis(const math::Statement& s, Symbol index) {
   for (const math::Axis& axis : s.axes) {
@@ -42,9 +40,12 @@ Expr TileEmitter::lower_node(Expr e, bool uniform) {
       if (constant_integer(bound.base) == 0) return index(bound.axis);
       return bound.base + index(bound.axis);
     }
-    case Op::dim: return fold_dims(e, fixed_);
-    case Op::symbol: return lower_symbol(e);
-    case Op::read: return lower_read(e, uniform);
+    case Op::dim:
+      return fold_dims(e, fixed_);
+    case Op::symbol:
+      return lower_symbol(e);
+    case Op::read:
+      return lower_read(e, uniform);
     case Op::extent: {
       if (!e.arg(0).is(Op::index)) break;
       const math::Axis* axis = reading_.empty() ? nullptr : own_axis(*reading_.back(), e.arg(0).name());
@@ -52,7 +53,8 @@ Expr TileEmitter::lower_node(Expr e, bool uniform) {
       const IndexBinding& bound = binding(e.arg(0).name());
       return simplify_integer(bound.hi - bound.lo);
     }
-    default: break;
+    default:
+      break;
   }
   if (e.args().empty()) return e;
   std::vector<Expr> args;
@@ -77,7 +79,8 @@ const IndexBinding& TileEmitter::binding(Symbol name) {
   IndexBinding bound{lower_uniform(axis->lo), Symbol(), lower_uniform(axis->lo), lower_uniform(axis->hi)};
   const Expr extent = simplify_integer(bound.hi - bound.lo);
   if (!free_indices(axis->hi).empty() || !free_indices(axis->lo).empty()) {
-    fail({fmt::format("The range of {} depends on another index, so it needs a loop.", name.text()), {name.text()},
+    fail({fmt::format("The range of {} depends on another index, so it needs a loop.", name.text()),
+          {name.text()},
           fmt::format("Give {} a tile.", name.text())});
     return nothing;
   }
@@ -99,6 +102,12 @@ const TileValue* TileEmitter::find_value(Symbol statement) const {
   return nullptr;
 }
 
+/// base + axis stays as it reads; other index arithmetic is simplified.
+Expr TileEmitter::lower_subscript(Expr e, bool uniform) {
+  const Expr lowered = lower_node(e, uniform);
+  return e.is(Op::index) ? lowered : simplify_integer(lowered);
+}
+
 Expr TileEmitter::lower_read(Expr e, bool uniform) {
   const Symbol name = e.name();
   if (plan_.gauge(name) != nullptr) return gauge_value(name);
@@ -107,7 +116,7 @@ Expr TileEmitter::lower_read(Expr e, bool uniform) {
   if (s == nullptr || reading_.empty()) {
     if (subscripts.empty()) return e;
     std::vector<Expr> lowered;
-    for (const Expr sub : subscripts) lowered.push_back(simplify_integer(lower_node(sub, uniform)));
+    for (const Expr sub : subscripts) lowered.push_back(lower_subscript(sub, uniform));
     const Expr access = read(name, std::move(lowered));
     return uniform ? access : load(access);
   }
@@ -116,13 +125,15 @@ Expr TileEmitter::lower_read(Expr e, bool uniform) {
     if (scope.loop != nullptr) at.path.push_back(scope.loop);
   }
   switch (plan_.route(name, subscripts, at, *reading_.back())) {
-    case Route::anew: return lower_anew(*s, subscripts);
+    case Route::anew:
+      return lower_anew(*s, subscripts);
     case Route::memory: {
       std::vector<Expr> lowered;
-      for (const Expr sub : subscripts) lowered.push_back(simplify_integer(lower_node(sub, uniform)));
+      for (const Expr sub : subscripts) lowered.push_back(lower_subscript(sub, uniform));
       return load(read(name, std::move(lowered)));
     }
-    case Route::tile: break;
+    case Route::tile:
+      break;
   }
   if (const auto running = states_.find(name); running != states_.end()) {
     const RunningState& state = running->second;
@@ -179,7 +190,8 @@ Expr TileEmitter::load(Expr memory_read) {
   const std::size_t depth = written_here ? scopes_.size() - 1 : depth_of(memory_read);
   const std::vector<Symbol> axes = tile_axes_in(memory_read);
   if (!written_here) {
-    if (const auto known = scopes_[depth].loads.find(memory_read); known != scopes_[depth].loads.end()) return tile_read(known->second, axes);
+    if (const auto known = scopes_[depth].loads.find(memory_read); known != scopes_[depth].loads.end())
+      return tile_read(known->second, axes);
   }
   const Symbol name = names_.fresh(memory_read.name().text() + ".t");
   kernel::Value v;

@@ -1,10 +1,10 @@
-// Tails: what a tile reads and counts outside the extents. First fills and masks until every reduction sees its identity there, then the loop
-// is divided, then selects that open trips do not need go into `when mixed`, then loads that may reach outside get their `else`.
+// Tails: what a tile reads and counts outside the extents. First fills and masks until every reduction sees its identity there, then the
+// loop is divided, then selects that open trips do not need go into `when mixed`, then loads that may reach outside get their `else`.
 #include "passes/tile_masks.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "passes/tile_outside.hpp"
 #include "passes/tile_walk.hpp"
@@ -25,7 +25,7 @@ constexpr int max_rounds = 200;
 
 /// A reduction over the axis whose value outside is not its identity.
 struct Failure {
-  int position = 0;          ///< of the statement, in order
+  int position = 0;  ///< of the statement, in order
   Value* statement = nullptr;
   Block* block = nullptr;
   Expr lifted, identity;
@@ -33,7 +33,8 @@ struct Failure {
 
 class Tail {
  public:
-  Tail(For& loop, const LoopFact& fact, Facts outside, const Memory& memory, const std::vector<ReducerRef>& reducers, std::map<Symbol, Expr>& fills)
+  Tail(For& loop, const LoopFact& fact, Facts outside, const Memory& memory, const std::vector<ReducerRef>& reducers,
+       std::map<Symbol, Expr>& fills)
       : loop_(loop), fact_(fact), values_(fact.axis, std::move(outside)), memory_(memory), reducers_(reducers), fills_(fills) {}
 
   /// Fills and masks until no reduction fails. Returns how many selects were added.
@@ -63,7 +64,9 @@ class Tail {
   [[nodiscard]] bool has_axis(const kernel::Access& target) const {
     return std::find(target.subscripts.begin(), target.subscripts.end(), index(fact_.axis)) != target.subscripts.end();
   }
-  [[nodiscard]] bool is_load(const Value& v) const { return v.values.size() == 1 && v.values[0].is(Op::read) && memory_.count(v.values[0].name()) > 0; }
+  [[nodiscard]] bool is_load(const Value& v) const {
+    return v.values.size() == 1 && v.values[0].is(Op::read) && memory_.count(v.values[0].name()) > 0;
+  }
 
   std::optional<Failure> first_failure() {
     std::optional<Failure> out;
@@ -104,7 +107,8 @@ class Tail {
       const std::vector<Expr> lifted = values_of(node);
       for (std::size_t k = 0; k < lifted.size() && !out; ++k) {
         const Expr identity = reducer && k < reducer->state.size() ? reducer->state[k].identity : number(0);
-        if (values_.of(lifted[k]) == literal(identity) && literal(identity) != Outside::any && literal(identity) != Outside::finite) continue;
+        if (values_.of(lifted[k]) == literal(identity) && literal(identity) != Outside::any && literal(identity) != Outside::finite)
+          continue;
         if (lifted[k].is(Op::read) && masks_.count(lifted[k].name()) > 0 && masks_.at(lifted[k].name()) == identity) continue;
         out = Failure{position, &v, &block, lifted[k], identity};
       }
@@ -151,7 +155,8 @@ class Tail {
   /// The lifted value becomes a tile of its own, and that tile is masked.
   void isolate(const Failure& f) {
     Symbol name(fmt::format("{}.in", f.statement->targets[0].name.text()));
-    for (int i = 2; definitions_.count(name) > 0 || masks_.count(name) > 0; ++i) name = Symbol(fmt::format("{}.in.{}", f.statement->targets[0].name.text(), i));
+    for (int i = 2; definitions_.count(name) > 0 || masks_.count(name) > 0; ++i)
+      name = Symbol(fmt::format("{}.in.{}", f.statement->targets[0].name.text(), i));
     Value fresh;
     kernel::Access target{name, {}};
     std::vector<Symbol> axes = axes_in_order(f.lifted);
@@ -186,7 +191,8 @@ class Tail {
 
 class Masker {
  public:
-  Masker(BuiltKernel& built, const Memory& memory, const std::vector<ReducerRef>& reducers) : built_(built), memory_(memory), reducers_(reducers) {}
+  Masker(BuiltKernel& built, const Memory& memory, const std::vector<ReducerRef>& reducers)
+      : built_(built), memory_(memory), reducers_(reducers) {}
 
   MaskSummary run() {
     for (kernel::Role& role : built_.kernel.roles) {
@@ -251,7 +257,9 @@ class Masker {
 
   /// Whole tiles first, then the one that reaches outside.
   void divide(For& loop, const LoopFact& fact, const Facts& real) {
-    if (loop.ranges.size() != 1 || constant_integer(loop.ranges[0].lo) != 0 || loop.ranges[0].tag == mixed_tag || loop.ranges[0].tag == open_tag) return;
+    if (loop.ranges.size() != 1 || constant_integer(loop.ranges[0].lo) != 0 || loop.ranges[0].tag == mixed_tag ||
+        loop.ranges[0].tag == open_tag)
+      return;
     Expr whole = simplify_integer(binary(Op::floordiv, fact.hi - fact.lo, fact.tile));
     if (!never_negative(fact.hi - fact.lo, real)) whole = binary(Op::max, number(0), whole);
     if (constant_integer(whole) == 0) return;
@@ -366,7 +374,9 @@ class Masker {
 
 }  // namespace
 
-MaskSummary mask_tails(BuiltKernel& built, const Memory& memory, const std::vector<ReducerRef>& reducers) { return Masker(built, memory, reducers).run(); }
+MaskSummary mask_tails(BuiltKernel& built, const Memory& memory, const std::vector<ReducerRef>& reducers) {
+  return Masker(built, memory, reducers).run();
+}
 
 Memory memory_of(const kernel::Module& m) {
   Memory out;
@@ -384,7 +394,8 @@ void remove_dead_values(kernel::Kernel& k, const Memory& memory) {
     for (int round = 0; changed && round < max_rounds; ++round) {
       const std::map<Symbol, int> counts = count_reads(role.body);
       changed = remove_values(role.body, [&](const Value& v) {
-        return std::none_of(v.targets.begin(), v.targets.end(), [&](const kernel::Access& t) { return memory.count(t.name) > 0 || counts.count(t.name) > 0; });
+        return std::none_of(v.targets.begin(), v.targets.end(),
+                            [&](const kernel::Access& t) { return memory.count(t.name) > 0 || counts.count(t.name) > 0; });
       });
       changed = merge_copies(role.body, counts, memory) || changed;
     }

@@ -1,5 +1,6 @@
-// Where a tile may reach outside: fills of loads, masks of reductions, and the division of loops into open and mixed trips. A mask stands exactly
-// where an element outside could count: a fill or a mask before it that already gives the identity of every reduction makes it superfluous.
+// Where a tile may reach outside: fills of loads, masks of reductions, and the division of loops into open and mixed trips. A mask stands
+// exactly where an element outside could count: a fill or a mask before it that already gives the identity of every reduction makes it
+// superfluous.
 #pragma once
 
 #include "passes/tile_builder.hpp"
@@ -18,10 +19,10 @@ using Memory = std::map<Symbol, MemoryShape>;
 
 /// What was decided, for the step's sentence.
 struct MaskSummary {
-  int masks = 0;           ///< selects that the lowering added
-  int divided = 0;         ///< loops divided into open and mixed trips here
-  int mixed_only = 0;      ///< selects of the text that mixed trips alone keep
-  int fills = 0;           ///< loads with a fill
+  int masks = 0;       ///< selects that the lowering added
+  int divided = 0;     ///< loops divided into open and mixed trips here
+  int mixed_only = 0;  ///< selects of the text that mixed trips alone keep
+  int fills = 0;       ///< loads with a fill
 };
 
 MaskSummary mask_tails(BuiltKernel&, const Memory&, const std::vector<ReducerRef>& reducers);

@@ -1,5 +1,5 @@
-// A matrix unit takes both operands in one dtype. Where one operand is stored narrow and the other was computed in f32, the computed one may be
-// rounded to it: a precision decision with its bound, never a silent conversion. Only where the target has an atom for that dtype.
+// A matrix unit takes both operands in one dtype. Where one operand is stored narrow and the other was computed in f32, the computed one
+// may be rounded to it: a precision decision with its bound, never a silent conversion. Only where the target has an atom for that dtype.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,9 +90,12 @@ Decision proposal(const Narrowing& n, Precision precision) {
   const std::string to(fathom::name(n.dtype));
   const bool exact = precision == Precision::exact;
   d.choice = exact ? "f32" : to;
-  d.reason = exact ? "The precision policy is exact." : fmt::format("The matrix unit takes {} in {} only together with {} in {}.", n.stored.text(), to, n.computed.text(), to);
+  d.reason = exact ? "The precision policy is exact."
+                   : fmt::format("The matrix unit takes {} in {} only together with {} in {}.", n.stored.text(), to, n.computed.text(), to);
   Alternative narrow_it{to, std::nullopt, std::nullopt};
-  if (exact) narrow_it.refused = Refusal{fmt::format("Rounding {} to {} is not exact.", n.computed.text(), to), {n.computed.text()}, "--precision matrix allows it."};
+  if (exact)
+    narrow_it.refused = Refusal{
+        fmt::format("Rounding {} to {} is not exact.", n.computed.text(), to), {n.computed.text()}, "--precision matrix allows it."};
   d.alternatives = {narrow_it, {"f32", std::nullopt, std::nullopt}};
   return d;
 }
@@ -114,8 +117,8 @@ Result<Ir> narrow_operands(const Ir& ir, StepLog& log) {
         note.title = fmt::format("Narrow {} for the matrix unit", n.computed.text());
         note.says = fmt::format("{} stays in f32.", n.computed.text());
         if (d.choice != "f32" && narrow(role.body, n)) {
-          note.says = fmt::format("{} is rounded to {}, the dtype of {}, before the product: each element by at most {} of itself.", n.computed.text(),
-                                  d.choice, n.stored.text(), float_range(n.dtype).unit_roundoff);
+          note.says = fmt::format("{} is rounded to {}, the dtype of {}, before the product: each element by at most {} of itself.",
+                                  n.computed.text(), d.choice, n.stored.text(), float_range(n.dtype).unit_roundoff);
           current = make_ir(Level::tile, m);
         }
         note.decision = std::move(d);

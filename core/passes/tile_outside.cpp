@@ -1,4 +1,5 @@
-// Abstract arithmetic on outside values. Conservative: `any` wherever a NaN or an unknown could arise, so that 0 * unknown is unknown (0 * inf is NaN).
+// Abstract arithmetic on outside values. Conservative: `any` wherever a NaN or an unknown could arise, so that 0 * unknown is unknown (0 *
+// inf is NaN).
 #include "passes/tile_outside.hpp"
 
 namespace fathom::passes {
@@ -9,12 +10,17 @@ bool is_not_low(Outside v) { return is_finite(v) || v == Outside::not_low || v =
 
 Outside negated(Outside v) {
   switch (v) {
-    case Outside::low: return Outside::high;
-    case Outside::high: return Outside::low;
-    case Outside::zero: return Outside::zero;
+    case Outside::low:
+      return Outside::high;
+    case Outside::high:
+      return Outside::low;
+    case Outside::zero:
+      return Outside::zero;
     case Outside::one:
-    case Outside::finite: return Outside::finite;
-    default: return Outside::any;
+    case Outside::finite:
+      return Outside::finite;
+    default:
+      return Outside::any;
   }
 }
 
@@ -68,14 +74,20 @@ Outside OutsideValues::of(Expr e) const {
   switch (e.op()) {
     case Op::number:
     case Op::infinity:
-    case Op::boolean: return literal(e);
+    case Op::boolean:
+      return literal(e);
     case Op::index:
     case Op::symbol:
-    case Op::dim: return Outside::finite;
-    case Op::read: return get(e.name());
-    case Op::cast: return of(e.arg(0));
-    case Op::neg: return negated(of(e.arg(0)));
-    case Op::abs: return of(e.arg(0)) == Outside::zero ? Outside::zero : Outside::any;
+    case Op::dim:
+      return Outside::finite;
+    case Op::read:
+      return get(e.name());
+    case Op::cast:
+      return of(e.arg(0));
+    case Op::neg:
+      return negated(of(e.arg(0)));
+    case Op::abs:
+      return of(e.arg(0)) == Outside::zero ? Outside::zero : Outside::any;
     case Op::exp:
     case Op::exp2: {
       const Outside a = of(e.arg(0));
@@ -84,18 +96,24 @@ Outside OutsideValues::of(Expr e) const {
     case Op::sqrt:
     case Op::tanh:
     case Op::erf:
-    case Op::sin: return of(e.arg(0)) == Outside::zero ? Outside::zero : Outside::any;
-    case Op::where: return of_where(e);
-    case Op::reduce: return of_reduce(e);
-    default: return e.args().size() == 2 ? of_binary(e) : Outside::any;
+    case Op::sin:
+      return of(e.arg(0)) == Outside::zero ? Outside::zero : Outside::any;
+    case Op::where:
+      return of_where(e);
+    case Op::reduce:
+      return of_reduce(e);
+    default:
+      return e.args().size() == 2 ? of_binary(e) : Outside::any;
   }
 }
 
 Outside OutsideValues::of_binary(Expr e) const {
   const Outside a = of(e.arg(0)), b = of(e.arg(1));
   switch (e.op()) {
-    case Op::add: return added(a, b);
-    case Op::sub: return subtracted(a, b);
+    case Op::add:
+      return added(a, b);
+    case Op::sub:
+      return subtracted(a, b);
     case Op::mul: {
       const std::optional<double> left = constant_value(e.arg(0)), right = constant_value(e.arg(1));
       if ((right && *right > 0 && (a == Outside::low || a == Outside::high))) return a;
@@ -119,9 +137,12 @@ Outside OutsideValues::of_binary(Expr e) const {
       if (a == Outside::high) return b;
       if (b == Outside::high) return a;
       return a == b ? a : Outside::any;
-    case Op::logical_and: return a == Outside::no || b == Outside::no ? Outside::no : a == Outside::yes ? b : Outside::any;
-    case Op::logical_or: return a == Outside::yes || b == Outside::yes ? Outside::yes : a == Outside::no ? b : Outside::any;
-    default: return Outside::any;
+    case Op::logical_and:
+      return a == Outside::no || b == Outside::no ? Outside::no : a == Outside::yes ? b : Outside::any;
+    case Op::logical_or:
+      return a == Outside::yes || b == Outside::yes ? Outside::yes : a == Outside::no ? b : Outside::any;
+    default:
+      return Outside::any;
   }
 }
 

@@ -2,9 +2,9 @@
 // outside its loop it is computed anew from final values.
 #include "passes/tile_plan.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace fathom::passes {
 namespace {
@@ -143,7 +143,8 @@ void TilePlan::add_nest(std::vector<const loop::Loop*> outer, std::vector<loop::
   std::vector<Symbol> names;
   for (const loop::NodeRef& node : nest.body) {
     leaves(node, names);
-    if (const auto* combine = std::get_if<loop::Combine>(node.get())) names.insert(names.end(), combine->statements.begin(), combine->statements.end());
+    if (const auto* combine = std::get_if<loop::Combine>(node.get()))
+      names.insert(names.end(), combine->statements.begin(), combine->statements.end());
   }
   if (names.empty()) return;
   nest.last = names.back();
@@ -172,9 +173,10 @@ Result<void> TilePlan::check_folds() const {
       if (carries(*l, s)) {
         inside = true;
       } else if (inside) {
-        return refuse(fmt::format("The state of {} would be carried through the loop over {}, which lies inside its own loop and is none of it.",
-                                  s.name.text(), l->index.text()),
-                      {s.name.text(), l->index.text()}, fmt::format("Put the loop over {} outside.", l->index.text()));
+        return refuse(
+            fmt::format("The state of {} would be carried through the loop over {}, which lies inside its own loop and is none of it.",
+                        s.name.text(), l->index.text()),
+            {s.name.text(), l->index.text()}, fmt::format("Put the loop over {} outside.", l->index.text()));
       }
       if (l->mark == loop::Mark::parallel && runs_over(s, l->index))
         return refuse(fmt::format("{} is reduced over {}, but that loop is parallel.", s.name.text(), l->index.text()), {s.name.text()},
@@ -196,7 +198,8 @@ Place TilePlan::visible(const math::Statement& s, int nest) const {
   return at;
 }
 
-bool TilePlan::compatible(const math::Statement& s, const std::vector<Expr>& subscripts, const Place& at, const math::Statement& reader) const {
+bool TilePlan::compatible(const math::Statement& s, const std::vector<Expr>& subscripts, const Place& at,
+                          const math::Statement& reader) const {
   const Place from = visible(s, at.nest);
   const KernelNest& nest = nests_[static_cast<std::size_t>(at.nest)];
   for (std::size_t k = 0; k < s.axes.size(); ++k) {
@@ -257,8 +260,12 @@ void TilePlan::connect(Expr value, const Place& at, const math::Statement& reade
     if (s == nullptr) return;
     const std::vector<Expr> subscripts(node.args().begin(), node.args().end());
     switch (route(s->name, subscripts, at, reader)) {
-      case Route::tile: tiles_.insert(s->name); break;
-      case Route::memory: memory_.insert(s->name); break;
+      case Route::tile:
+        tiles_.insert(s->name);
+        break;
+      case Route::memory:
+        memory_.insert(s->name);
+        break;
       case Route::anew: {
         Substitution indices;
         for (std::size_t k = 0; k < s->axes.size() && k < subscripts.size(); ++k) indices[index(s->axes[k].index)] = subscripts[k];

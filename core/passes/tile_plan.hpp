@@ -1,5 +1,5 @@
-// How a Loop program falls into kernels, and how each statement reaches its readers: as a tile of the same kernel, through memory, or computed
-// anew. The same question is asked while planning and while emitting, so both get the same answer. Knows the tree, emits nothing.
+// How a Loop program falls into kernels, and how each statement reaches its readers: as a tile of the same kernel, through memory, or
+// computed anew. The same question is asked while planning and while emitting, so both get the same answer. Knows the tree, emits nothing.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@ namespace fathom::passes {
 
 /// One kernel: parallel loops around a body.
 struct KernelNest {
-  std::vector<const loop::Loop*> outer;      ///< outermost first
+  std::vector<const loop::Loop*> outer;  ///< outermost first
   std::vector<loop::NodeRef> body;
-  Symbol last;                               ///< the last statement that it computes: names the kernel
+  Symbol last;  ///< the last statement that it computes: names the kernel
 };
 
 /// Where a leaf stands: the loops of the body around it (those of `KernelNest::outer` excluded), outermost first.
@@ -52,14 +52,15 @@ class TilePlan {
   void connect_all();
   [[nodiscard]] Result<void> check_folds() const;
   [[nodiscard]] Place visible(const math::Statement&, int nest) const;
-  [[nodiscard]] bool compatible(const math::Statement&, const std::vector<Expr>& subscripts, const Place& at, const math::Statement& reader) const;
+  [[nodiscard]] bool compatible(const math::Statement&, const std::vector<Expr>& subscripts, const Place& at,
+                                const math::Statement& reader) const;
   [[nodiscard]] bool passing(const math::Statement&, int depth) const;
 
   const loop::Program* program_ = nullptr;
   std::vector<KernelNest> nests_;
   std::map<Symbol, Place> places_;
   std::map<Symbol, const loop::Combine*> combines_;
-  std::map<Symbol, int> combined_in_;       ///< statement -> nest of its Combine
+  std::map<Symbol, int> combined_in_;  ///< statement -> nest of its Combine
   std::map<Symbol, math::Gauge> gauges_;
   std::set<Symbol> memory_, tiles_;
 };

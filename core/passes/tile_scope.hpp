@@ -21,27 +21,27 @@ struct TileValue {
 
 /// One carried component of a reduction.
 struct Part {
-  Symbol component;               ///< its name in `combine`; the right operand is primed
+  Symbol component;  ///< its name in `combine`; the right operand is primed
   Expr identity, combine;
-  std::optional<Op> operation;    ///< combine is this one operation
-  Expr lift;                      ///< contribution of an element, not lowered
-  Expr move;                      ///< repair, or absent
+  std::optional<Op> operation;  ///< combine is this one operation
+  Expr lift;                    ///< contribution of an element, not lowered
+  Expr move;                    ///< repair, or absent
 };
 
 struct RunningState {
   const math::Statement* statement = nullptr;
   std::vector<Part> parts;
-  std::vector<Symbol> names;      ///< carried tile values, one a part
-  std::vector<Symbol> next;       ///< names after this trip's update, where old and new are both needed
-  std::vector<Symbol> axes;       ///< one for each axis of the statement
-  bool renewed = false;           ///< old and new are both needed
-  bool updated = false;           ///< in this trip
+  std::vector<Symbol> names;  ///< carried tile values, one a part
+  std::vector<Symbol> next;   ///< names after this trip's update, where old and new are both needed
+  std::vector<Symbol> axes;   ///< one for each axis of the statement
+  bool renewed = false;       ///< old and new are both needed
+  bool updated = false;       ///< in this trip
 };
 
 struct RunningGauge {
   math::Gauge gauge;
   Symbol name, next;
-  std::vector<Symbol> axes;       ///< tile axes, without empties
+  std::vector<Symbol> axes;  ///< tile axes, without empties
   bool updated = false;
 };
 
@@ -54,10 +54,10 @@ struct Renewal {
 struct Scope {
   kernel::Block block;
   const loop::Loop* loop = nullptr;
-  std::map<Expr, Symbol> loads;                 ///< read -> tile
-  std::map<Symbol, TileValue> values;           ///< statements
-  std::map<Expr, Symbol> factors;               ///< repair factors of this trip
-  std::vector<Renewal> renewals;                ///< at the end of the trip
+  std::map<Expr, Symbol> loads;        ///< read -> tile
+  std::map<Symbol, TileValue> values;  ///< statements
+  std::map<Expr, Symbol> factors;      ///< repair factors of this trip
+  std::vector<Renewal> renewals;       ///< at the end of the trip
 };
 
 class TileEmitter {
@@ -91,6 +91,7 @@ class TileEmitter {
   Expr lower_uniform(Expr);
   Expr lower_node(Expr, bool uniform);
   Expr lower_read(Expr, bool uniform);
+  Expr lower_subscript(Expr, bool uniform);
   Expr lower_symbol(Expr);
   Expr lower_anew(const math::Statement&, const std::vector<Expr>& subscripts);
   Expr load(Expr memory_read);
@@ -113,7 +114,8 @@ class TileEmitter {
   void emit_combine(const loop::Combine&);
   void store_states(const RunningState&);
   Expr partial(const math::Statement&, const Part&, Expr lifted);
-  std::vector<Expr> partial_states(const math::Statement&, const std::vector<Part>&, const std::vector<Expr>& lifted, const std::vector<Symbol>& axes);
+  std::vector<Expr> partial_states(const math::Statement&, const std::vector<Part>&, const std::vector<Expr>& lifted,
+                                   const std::vector<Symbol>& axes);
   std::vector<Bound> reduced_axes(const math::Statement&);
   Expr within_own_range(const math::Statement&, const Part&, Expr lifted);
   Expr moved(const RunningState&, const Part&, Expr carrier);
@@ -133,13 +135,13 @@ class TileEmitter {
   BuiltKernel out_;
   std::vector<Scope> scopes_;
   std::map<Symbol, IndexBinding> bindings_;
-  std::map<Symbol, std::size_t> depths_;             ///< names that are not known everywhere
+  std::map<Symbol, std::size_t> depths_;  ///< names that are not known everywhere
   std::map<std::pair<Symbol, Expr>, Symbol> axis_names_;
   std::map<Symbol, RunningState> states_;
   std::map<Symbol, RunningGauge> gauges_;
-  std::map<Symbol, Expr> symbols_;                   ///< meaning of gauge and carrier symbols in the expression that is being lowered
-  std::vector<const math::Statement*> reading_;      ///< whose expression is being lowered, innermost last
-  bool before_ = false;                              ///< running states are read as they were before this trip
+  std::map<Symbol, Expr> symbols_;               ///< meaning of gauge and carrier symbols in the expression that is being lowered
+  std::vector<const math::Statement*> reading_;  ///< whose expression is being lowered, innermost last
+  bool before_ = false;                          ///< running states are read as they were before this trip
   int anew_ = 0;
   std::optional<Refusal> failure_;
 };

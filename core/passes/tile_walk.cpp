@@ -173,9 +173,8 @@ void rewrite_expressions(Block& block, const std::function<Expr(Expr)>& f) {
 
 void rename_value(Block& block, Symbol from, Symbol to) {
   rewrite_expressions(block, [&](Expr e) {
-    return transform(e, [&](Expr node) {
-      return node.is(Op::read) && node.name() == from ? read(to, {node.args().begin(), node.args().end()}) : node;
-    });
+    return transform(
+        e, [&](Expr node) { return node.is(Op::read) && node.name() == from ? read(to, {node.args().begin(), node.args().end()}) : node; });
   });
   const auto rename = [&](kernel::Access& a) {
     if (a.name == from) a.name = to;
@@ -193,7 +192,8 @@ std::vector<Symbol> axes_in_order(Expr e) {
   const std::set<Symbol> free = free_indices(e);
   std::vector<Symbol> out;
   visit(e, [&](Expr node) {
-    if (node.is(Op::index) && free.count(node.name()) > 0 && std::find(out.begin(), out.end(), node.name()) == out.end()) out.push_back(node.name());
+    if (node.is(Op::index) && free.count(node.name()) > 0 && std::find(out.begin(), out.end(), node.name()) == out.end())
+      out.push_back(node.name());
   });
   return out;
 }

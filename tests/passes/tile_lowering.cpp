@@ -75,7 +75,9 @@ TEST(LowerToTiles, a_causal_mask_is_tested_in_mixed_trips_only) {
 }
 
 TEST(LowerToTiles, whole_tiles_need_neither_fill_nor_mask) {
-  const std::string text = text_at(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}, {{"o/i/tile", "48"}, {"o/j/tile", "64"}}), Level::tile);
+  const std::string text = text_at(
+      lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}, {{"o/i/tile", "48"}, {"o/j/tile", "64"}}),
+      Level::tile);
   EXPECT_EQ(text.find(" else "), std::string::npos) << text;
   EXPECT_EQ(text.find("when "), std::string::npos) << text;
 }
@@ -83,13 +85,15 @@ TEST(LowerToTiles, whole_tiles_need_neither_fill_nor_mask) {
 TEST(LowerToTiles, the_repair_factor_is_computed_once_and_shared) {
   const std::string text = text_at(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}), Level::tile);
   std::size_t count = 0;
-  for (std::size_t at = text.find(" f["); at != std::string::npos; at = text.find(" f[", at + 1)) count += text.compare(at, 8, " f[i] = ") == 0 ? 1 : 0;
+  for (std::size_t at = text.find(" f["); at != std::string::npos; at = text.find(" f[", at + 1))
+    count += text.compare(at, 8, " f[i] = ") == 0 ? 1 : 0;
   EXPECT_EQ(count, 1U) << text;
 }
 
 TEST(LowerToTiles, split_k_merges_states_and_empty_parts_leave_no_trace) {
   for (const std::int64_t t : {1, 70, 200}) {
-    const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", t}, {"D", 4}}, {{"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
+    const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", t}, {"D", 4}},
+                                  {{"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
     EXPECT_NE(text_at(lowered, Level::tile).find(".states["), std::string::npos);
     expect_right_on_all(lowered);
   }

@@ -1,4 +1,5 @@
-// Runs a text through the pipeline up to some level and holds every level from Tile on against the wide reference of the program as written.
+// Runs a text through the pipeline up to some level and holds every level from Tile on against the wide reference of the program as
+// written.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ inline std::string sample(const std::string& name) {
 struct Lowered {
   math::Program written;
   Record record;
-  std::vector<Ir> levels;   ///< after each step from Tile on
+  std::vector<Ir> levels;  ///< after each step from Tile on
   [[nodiscard]] const Ir& last(Level level) const {
     for (auto ir = levels.rbegin(); ir != levels.rend(); ++ir) {
       if (ir->level == level) return *ir;
@@ -75,7 +76,8 @@ inline void expect_right(const Lowered& lowered, const std::string& family, DimV
     ASSERT_TRUE(actual) << actual.error().reason << "\n" << print(ir);
     for (const math::Parameter& result : lowered.written.results) {
       const CheckCase c = interp::compare(actual->at(result.name), expected->at(result.name), result.dtype, -1);
-      ASSERT_NE(c.status, CheckStatus::failed) << family << " " << result.name.text() << ": " << c.detail << " error " << c.max_error << " bound " << c.bound << "\n"
+      ASSERT_NE(c.status, CheckStatus::failed) << family << " " << result.name.text() << ": " << c.detail << " error " << c.max_error
+                                               << " bound " << c.bound << "\n"
                                                << print(ir);
     }
   }
