@@ -411,6 +411,7 @@ Result<Derived> derive_sum(Normaliser& n, const Consumer& consumer, std::optiona
                 "The sums are " + sums + ", about a gauge near the data."});
   }
   if (needs_gauge(d)) {
+    if (auto by_set = refused_by_set(consumer)) return tl::unexpected(std::move(*by_set));
     const std::vector<Term>* exponent = common_exponent(d.parts.r[0]);
     if (exponent == nullptr)
       return tl::unexpected(

@@ -89,6 +89,14 @@ void Normaliser::note(std::string_view rule, Expr before, Expr after) {
   lines_.push_back({std::string(named.name), std::string(named.equation), before, after});
 }
 
+std::optional<Expr> Normaliser::rewritten_by(std::string_view rule, Expr e) {
+  const std::size_t before = lines_.size();
+  const Expr after = canonical(e);
+  const bool applied = std::any_of(lines_.begin() + static_cast<std::ptrdiff_t>(before), lines_.end(),
+                                   [&](const DerivationLine& line) { return line.rule == rule; });
+  return applied && after != e ? std::optional(after) : std::nullopt;
+}
+
 Sum Normaliser::of(Expr e) {
   if (const auto found = memo_.find(e); found != memo_.end()) return found->second;
   Sum sum = compute(e);

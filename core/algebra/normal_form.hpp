@@ -59,6 +59,8 @@ class Normaliser {
   void note(std::string_view rule, Expr before, Expr after);
   [[nodiscard]] const std::vector<DerivationLine>& lines() const { return lines_; }
   void forget_lines() { lines_.clear(); }
+  /// The normal form of `e` where the named rule had a part in it; nullopt where only operands changed places.
+  std::optional<Expr> rewritten_by(std::string_view rule, Expr e);
 
   // ---- the steps that rules name; each is also the rule's `apply` ----
   Sum product(const Sum&, const Sum&);

@@ -17,6 +17,7 @@ struct Environment {
   std::map<Symbol, Expr> symbols;
   std::map<Symbol, Symbol> indices;
   std::vector<Axis> scope;
+  std::vector<Expr> conditions;  ///< of the selects around: `where` is lazy, and so is what is hoisted out of it
   const Function* function = nullptr;
   std::string prefix;  ///< of names of what is hoisted here
   int depth = 0;
@@ -55,7 +56,7 @@ class Opener {
     current_ = &statement;
     shared_.clear();
     Statement result = statement;
-    const Environment outer{{}, {}, statement.axes, nullptr, statement.name.text(), 0};
+    const Environment outer{{}, {}, statement.axes, {}, nullptr, statement.name.text(), 0};
     if (const Reduction* reduction = statement.reduction()) {
       Reduction opened = *reduction;
       Environment inner = outer;
@@ -84,7 +85,7 @@ class Opener {
 
   /// The environment of a call's body: arguments opened in the caller's, locals made statements.
   Environment enter(Expr call, const Function& function, const Environment& caller) {
-    Environment inside{{}, {}, caller.scope, &function, caller.prefix, caller.depth + 1};
+    Environment inside{{}, {}, caller.scope, caller.conditions, &function, caller.prefix, caller.depth + 1};
     std::vector<Symbol> bound = call.node().bound;
     for (Symbol& index : bound) index = renamed(index, caller);
     for (std::size_t i = 0; i < function.indices.size() && i < bound.size(); ++i) inside.indices[function.indices[i]] = bound[i];
@@ -97,7 +98,7 @@ class Opener {
     for (const auto& [name, value] : function.locals) {
       Environment local = inside;
       local.prefix = caller.prefix + "." + name.text();
-      inside.symbols[name] = emit(local.prefix, open_value(value, local), inside.scope);
+      inside.symbols[name] = emit(local.prefix, open_value(value, local), inside);
     }
     return inside;
   }
@@ -115,7 +116,7 @@ class Opener {
       case Op::reduce: {
         ReducerRef reducer = reducer_named(written_, e.name());
         if (!reducer) return e;
-        return emit(environment.prefix + "." + e.name().text(), open_reduction(e, reducer, environment), environment.scope);
+        return emit(environment.prefix + "." + e.name().text(), open_reduction(e, reducer, environment), environment);
       }
       case Op::extent:
         return open_extent(e, environment);
@@ -127,6 +128,15 @@ class Opener {
     args.reserve(e.args().size());
     for (Expr arg : e.args()) args.push_back(arg ? open_expr(arg, environment) : arg);
     return with_args(e, std::move(args));
+  }
+
+  Expr open_select(Expr e, const Environment& environment) {
+    const Expr condition = open_expr(e.arg(0), environment);
+    Environment taken = environment;
+    taken.conditions.push_back(condition);
+    Environment other = environment;
+    other.conditions.push_back(unary(Op::logical_not, condition));
+    return where(condition, open_expr(e.arg(1), taken), open_expr(e.arg(2), other));
   }
 
   Expr open_call(Expr e, const Environment& environment) {
@@ -224,9 +234,37 @@ class Opener {
     return extents_of(written_, tensor);
   }
 
+  /// A subscript that is computed may lie outside where the select around it is not taken.
+  static bool computes_subscripts(Expr e) {
+    bool found = false;
+    visit(e, [&](Expr part) {
+      if (!part.is(Op::read)) return;
+      for (Expr at : part.args()) found = found || !at.is(Op::index);
+    });
+    return found;
+  }
+
+  /// The value under the conditions of the selects that it was hoisted out of, where it might load what they keep from being loaded.
+  static void keep_lazy(std::variant<Map, Reduction>& value, const std::vector<Expr>& conditions) {
+    const auto guard = [&](Expr e, Expr otherwise) {
+      if (!computes_subscripts(e)) return e;
+      for (auto it = conditions.rbegin(); it != conditions.rend(); ++it)
+        if (!free_indices(*it).empty()) e = where(*it, e, otherwise);
+      return e;
+    };
+    if (Map* map = std::get_if<Map>(&value)) {
+      map->value = guard(map->value, number(0));
+      return;
+    }
+    Reduction& reduction = std::get<Reduction>(value);
+    if (monoid_operation(*reduction.reducer))
+      for (Expr& each : reduction.values) each = guard(each, reduction.reducer->state.front().identity);
+  }
+
   /// Makes a statement and returns a read of it; an equal value of this statement's is not emitted twice.
-  Expr emit(const std::string& wanted, std::variant<Map, Reduction> value, const std::vector<Axis>& scope) {
-    std::vector<Axis> axes = free_axes(value, scope);
+  Expr emit(const std::string& wanted, std::variant<Map, Reduction> value, const Environment& environment) {
+    keep_lazy(value, environment.conditions);
+    std::vector<Axis> axes = free_axes(value, environment.scope);
     for (const auto& [other, name] : shared_)
       if (other == value) return read_of(name, axes);
     const Symbol name = fresh_name(wanted);

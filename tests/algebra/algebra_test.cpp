@@ -32,7 +32,7 @@ math::Program program_of(const std::string& body, const std::string& results) {
 
 namespace {
 
-double apply(Op op, const std::vector<double>& a) {
+double operated(Op op, const std::vector<double>& a) {
   switch (op) {
     case Op::neg:
       return -a[0];
@@ -226,7 +226,7 @@ double evaluate(Expr e, Scene& scene) {
   }
   std::vector<double> args;
   for (Expr arg : e.args()) args.push_back(evaluate(arg, scene));
-  return apply(e.op(), args);
+  return operated(e.op(), args);
 }
 
 namespace {

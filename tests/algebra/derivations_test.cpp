@@ -79,8 +79,9 @@ TEST(Derivations, refused_entries_are_refused_for_the_stated_cause) {
     }
     const bool same_part = !fusion->refusal->nodes.empty() && without_spaces(fusion->refusal->nodes[0]) == mixed;
     EXPECT_TRUE(same_kind) << id << "\n  given: " << given << "\n  stated: " << stated;
-    if (has(stated, "finite rank") && id != "softmax_of_softmax" && !has(stated, "range"))
+    if (has(stated, "finite rank") && id != "softmax_of_softmax" && !has(stated, "range")) {
       EXPECT_TRUE(same_part) << id << " " << fusion->refusal->nodes[0] << " for " << mixed;
+    }
     EXPECT_EQ(fusion->pass, 2) << id;
   }
 }
@@ -109,10 +110,11 @@ void expect_close(const std::string& what, const Array& actual, const Array& exp
   for (std::size_t i = 0; i < actual.data.size(); ++i) {
     const double want = expected.data[i];
     if (std::isnan(want)) continue;  // the text itself is NaN there: a fused form may differ
-    if (std::isinf(want))
+    if (std::isinf(want)) {
       EXPECT_EQ(actual.data[i], want) << what << " element " << i;
-    else
+    } else {
       EXPECT_NEAR(actual.data[i], want, 1e-8 * (1 + std::fabs(want))) << what << " element " << i;
+    }
   }
 }
 
@@ -140,6 +142,20 @@ TEST_P(Folds, of_every_fused_entry_give_the_witnesses_results) {
 }
 INSTANTIATE_TEST_SUITE_P(, Folds, testing::Values(Fold::rolling, Fold::split_k),
                          [](const auto& instance) { return instance.param == Fold::rolling ? "rolling" : "split_k"; });
+
+TEST(FoldsThemselves, catch_a_repair_that_does_not_move) {
+  const math::Program unified = unify_indices(program_of("m = max[j](s[j]) o = sum[j](exp(s[j] - m))"));
+  Analysis analysis = analyse(unified);
+  for (Fusion& fusion : analysis.fusions)
+    if (fusion.repair) fusion.repair->carried[0].move = symbol(fusion.repair->carried[0].name);
+  Scene scene;
+  scene.dims = {{Symbol("T"), 8}, {Symbol("D"), 4}};
+  scene.arrays[Symbol("s")] = {{8}, {0, 1, 2, 3, 4, 5, 6, 7}};
+  fold_all(unified, analysis, scene, Fold::rolling, {0.5});
+  double expected = 0;
+  for (int i = 0; i < 8; ++i) expected += std::exp(i - 7.0);
+  EXPECT_GT(std::fabs(scene.arrays[Symbol("o")].data[0] - expected), 0.1);
+}
 
 TEST(Derivations, normal_forms_have_the_texts_values) {
   for (const Json& entry : entries()) {

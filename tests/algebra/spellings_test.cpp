@@ -12,41 +12,32 @@ std::string attention_of(const std::string& body, const std::string& names = "q:
   return "dim S = 4, T = 8, D = 16\noperator attention(" + names + ") -> (o: f32[S,D])\n{\n" + body + "\n}\n";
 }
 
-/// The normal form with statements renamed in order of appearance, sorted text of independent ones aside.
+/// The normal form with tensors renamed in order of appearance and each statement's indices by their place in it.
 std::string renamed_normal_form(const std::string& text) {
   const math::Program opened = parse_opened(text);
-  math::Program normal = normalise(opened, analyse(opened)).program;
+  const math::Program normal = normalise(opened, analyse(opened)).program;
   std::map<Symbol, Symbol> names;
-  int next = 0;
-  const auto rename = [&](Symbol name) {
-    const auto found = names.find(name);
-    if (found != names.end()) return found->second;
-    return names.emplace(name, Symbol("n" + std::to_string(next++))).first->second;
-  };
+  const auto rename = [&](Symbol name) { return names.emplace(name, Symbol("n" + std::to_string(names.size()))).first->second; };
   for (const math::Parameter& parameter : normal.params) rename(parameter.name);
-  for (const math::Statement& statement : normal.statements) {
-    for (const math::Axis& axis : statement.axes) rename(axis.index);
-    if (const math::Reduction* reduction = statement.reduction())
-      for (const math::Axis& axis : reduction->over) rename(axis.index);
-    rename(statement.name);
-  }
-  const auto renamed = [&](Expr e) {
-    return transform(e, [&](Expr part) {
-      if (part.is(Op::read)) return read(rename(part.name()), {part.args().begin(), part.args().end()});
-      if (part.is(Op::index)) return index(rename(part.name()));
-      return part;
-    });
-  };
   std::string result;
   for (math::Statement statement : normal.statements) {
-    statement.name = rename(statement.name);
-    for (math::Axis& axis : statement.axes) axis.index = rename(axis.index);
+    std::map<Symbol, Symbol> indices;
+    const auto place = [&](Symbol name) { return indices.emplace(name, Symbol("i" + std::to_string(indices.size()))).first->second; };
+    const auto renamed = [&](Expr e) {
+      return transform(e, [&](Expr part) {
+        if (part.is(Op::read)) return read(rename(part.name()), {part.args().begin(), part.args().end()});
+        if (part.is(Op::index)) return index(place(part.name()));
+        return part;
+      });
+    };
+    for (math::Axis& axis : statement.axes) axis.index = place(axis.index);
     if (math::Reduction* reduction = std::get_if<math::Reduction>(&statement.value)) {
-      for (math::Axis& axis : reduction->over) axis.index = rename(axis.index);
+      for (math::Axis& axis : reduction->over) axis.index = place(axis.index);
       for (Expr& value : reduction->values) value = renamed(value);
     } else {
       statement.value = math::Map{renamed(statement.map()->value)};
     }
+    statement.name = rename(statement.name);
     result += math::print(statement) + "\n";
   }
   return result;
@@ -88,8 +79,7 @@ TEST(Spellings, of_attention_have_one_normal_form) {
 
 TEST(Spellings, of_parameters_do_not_matter) {
   std::string renamed = by_hand;
-  for (char& c : renamed)
-    if (c == 'q') c = 'z';
+  for (std::size_t at = renamed.find("q["); at != std::string::npos; at = renamed.find("q[")) renamed[at] = 'z';
   EXPECT_EQ(renamed_normal_form(attention_of(renamed, "z: f32[S,D], k: f32[T,D], v: f32[T,D], keep: bool[S,T]")),
             renamed_normal_form(attention_of(by_hand)));
 }
@@ -145,6 +135,7 @@ FusionKind kind_of(const std::string& body, const std::string& consumer, std::op
   const Analysis analysis = analyse(program_of(body));
   const Fusion* fusion = analysis.find(Symbol(consumer));
   EXPECT_NE(fusion, nullptr) << consumer;
+  if (fusion == nullptr) return FusionKind::classic;
   if (refusal != nullptr) *refusal = fusion->refusal;
   return fusion->kind;
 }
@@ -173,7 +164,7 @@ TEST(Conditions, a_smaller_index_set_is_not_repaired) {
 
 TEST(Conditions, a_partner_elsewhere_is_refused) {
   std::optional<Refusal> refusal;
-  kind_of("m = max[j](s[j]) o = sum[j](exp(s[T - 1 - j] - m))", "o", &refusal);
+  kind_of("m = max[j](s[j]) o = sum[j in 0:T](exp(s[T - 1 - j] - m))", "o", &refusal);
   EXPECT_TRUE(refusal);
 }
 

@@ -13,12 +13,6 @@ const Expr two = number(2);
 
 bool is_exp_pair(Expr e, Op op) { return e.is(op) && e.arg(0).is(Op::exp) && e.arg(1).is(Op::exp); }
 
-/// The normal form where it is another expression.
-Applied normal(Expr e, Normaliser& n) {
-  const Expr after = n.canonical(e);
-  return after == e ? Applied{} : Applied{after};
-}
-
 constexpr Rule rules[] = {
     {"base two as base e", "exp2(x) = exp(x * log(2))", "", "exponentials",
      [](Expr e, Normaliser&) -> Applied { return e.is(Op::exp2) ? Applied{exp_of(e.arg(0) * unary(Op::log, two))} : Applied{}; }},
@@ -33,16 +27,13 @@ constexpr Rule rules[] = {
        return is_exp_pair(e, Op::div) ? Applied{n.canonical(exp_of(e.arg(0).arg(0) - e.arg(1).arg(0)))} : Applied{};
      }},
     {"exponential of a logarithm", "exp(q * log(x)) = x^q", "q is a number", "exponentials",
-     [](Expr e, Normaliser& n) -> Applied { return e.is(Op::exp) ? normal(e, n) : Applied{}; }},
+     [](Expr e, Normaliser& n) -> Applied { return e.is(Op::exp) ? n.rewritten_by("exponential of a logarithm", e) : Applied{}; }},
     {"logarithm of an exponential", "log(exp(a)) = a", "", "exponentials",
      [](Expr e, Normaliser& n) -> Applied {
        return e.is(Op::log) && e.arg(0).is(Op::exp) ? Applied{n.canonical(e.arg(0).arg(0))} : Applied{};
      }},
     {"logarithm of a product", "log(x * y) = log(x) + log(y)", "x >= 0 and y >= 0", "exponentials",
-     [](Expr e, Normaliser& n) -> Applied {
-       if (!e.is(Op::log) || e.arg(0).is(Op::exp)) return {};
-       return normal(e, n);
-     }},
+     [](Expr e, Normaliser& n) -> Applied { return e.is(Op::log) ? n.rewritten_by("logarithm of a product", e) : Applied{}; }},
 };
 
 }  // namespace

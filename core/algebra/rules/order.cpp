@@ -8,30 +8,17 @@ namespace {
 
 using Applied = std::optional<Expr>;
 
-Applied normal_if(bool matches, Expr e, Normaliser& n) {
-  if (!matches) return {};
-  const Expr after = n.canonical(e);
-  return after == e ? Applied{} : Applied{after};
-}
+Applied by(std::string_view rule, Op op, Expr e, Normaliser& n) { return e.is(op) ? n.rewritten_by(rule, e) : Applied{}; }
 
 constexpr Rule rules[] = {
     {"absolute value by sign", "abs(x) = -x", "x <= 0 (x >= 0: abs(x) = x)", "order",
-     [](Expr e, Normaliser& n) -> Applied {
-       const Applied after = normal_if(e.is(Op::abs), e, n);
-       return after && !contains(*after, e) && !after->is(Op::mul) ? after : Applied{};
-     }},
+     [](Expr e, Normaliser& n) -> Applied { return by("absolute value by sign", Op::abs, e, n); }},
     {"absolute value of a product", "abs(x * y) = abs(x) * abs(y)", "", "order",
-     [](Expr e, Normaliser& n) -> Applied { return normal_if(e.is(Op::abs) && (e.arg(0).is(Op::mul) || e.arg(0).is(Op::div)), e, n); }},
+     [](Expr e, Normaliser& n) -> Applied { return by("absolute value of a product", Op::abs, e, n); }},
     {"maximum by order", "max(a, b) = b", "a <= b", "order",
-     [](Expr e, Normaliser& n) -> Applied {
-       const Applied after = normal_if(e.is(Op::max), e, n);
-       return after && !after->is(Op::max) ? after : Applied{};
-     }},
+     [](Expr e, Normaliser& n) -> Applied { return by("maximum by order", Op::max, e, n); }},
     {"minimum by order", "min(a, b) = a", "a <= b", "order",
-     [](Expr e, Normaliser& n) -> Applied {
-       const Applied after = normal_if(e.is(Op::min), e, n);
-       return after && !after->is(Op::min) ? after : Applied{};
-     }},
+     [](Expr e, Normaliser& n) -> Applied { return by("minimum by order", Op::min, e, n); }},
 };
 
 }  // namespace
