@@ -2,6 +2,7 @@
 // range) and exact rescaling. exp, exp2, log, log2: within 2 ulp over the whole range, subnormal arguments and results included; tanh, erf,
 // sigmoid: within 4 ulp. NaN, infinities and signed zeros come out as IEEE 754 recommends.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include "codegen/cpu/ops.hpp"
 
@@ -28,8 +29,15 @@ Val Ops::clamp(Val x, double lo, double hi) {
   return {b.CreateSelect(b.CreateFCmpOGT(v, high.v), high.v, v), Kind::f32, x.lanes};
 }
 
-// 2^n in two exact halves, so that n may lie outside the exponent range and a subnormal result is rounded once.
+// 2^n in two exact halves, so that n may lie outside the exponent range and a subnormal result is rounded once. AVX-512 has an instruction
+// for it, with the same result to the last bit.
 Val Ops::scale_by_power(Val value, Val exponent) {
+  if (host_lanes_ == 16 && value.lanes == 16) {
+    constexpr int current_rounding = 4;
+    return {b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                              {value.v, exponent.v, value.v, b.getInt16(0xffff), b.getInt32(current_rounding)}),
+            Kind::f32, value.lanes};
+  }
   llvm::Type* integer_type = like(b, value.lanes);
   const auto constant = [&](std::uint64_t x) { return llvm::ConstantInt::get(integer_type, x); };
   llvm::Value* n = b.CreateFPToSI(b.CreateFreeze(exponent.v), integer_type);
