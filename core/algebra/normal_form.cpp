@@ -443,7 +443,9 @@ std::set<Expr> Normaliser::conjuncts(Expr c) {
   Expr x = integers ? simplify_integer(c.arg(0)) : canonical(c.arg(0));
   Expr y = integers ? simplify_integer(c.arg(1)) : canonical(c.arg(1));
   const bool symmetric = c.is(Op::eq) || c.is(Op::ne);
-  const bool turns = symmetric ? y < x : c.is(Op::gt) || c.is(Op::ge);
+  const auto fixed = [](Expr side) { return free_indices(side).empty() && tensors_read(side).empty(); };
+  const bool sorted = fixed(x) == fixed(y) ? !(y < x) : fixed(y);  // m == -inf: what varies stands first
+  const bool turns = symmetric ? !sorted : c.is(Op::gt) || c.is(Op::ge);
   if (turns) std::swap(x, y);
   return one(binary(symmetric ? c.op() : c.is(Op::gt) || c.is(Op::lt) ? Op::lt : Op::le, x, y));
 }

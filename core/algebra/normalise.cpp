@@ -124,14 +124,16 @@ class Arranger {
 
   Key key(Expr e) const {
     Key key;
+    std::set<int> places;
     std::get<1>(key) = -static_cast<int>(e.node().depth);
     visit(e, [&](Expr part) {
       const auto place = rank_.find(part.name());
       const auto tensor = tensor_.find(part.name());
-      if (part.is(Op::index)) std::get<0>(key).push_back(place == rank_.end() ? -1 : place->second);
+      if (part.is(Op::index)) places.insert(place == rank_.end() ? -1 : place->second);
       if (part.is(Op::number)) std::get<2>(key).push_back(-1);
       if (part.is(Op::read) || part.is(Op::dim)) std::get<2>(key).push_back(tensor == tensor_.end() ? -1 : tensor->second);
     });
+    std::get<0>(key).assign(places.begin(), places.end());
     return key;
   }
 

@@ -120,6 +120,8 @@ class Opener {
       }
       case Op::extent:
         return open_extent(e, environment);
+      case Op::where:
+        return open_select(e, environment);
       default:
         break;
     }
