@@ -418,11 +418,20 @@ Cuts cuts_of(const loop::Program& program, const Nest& nest, const Loop& fold, c
       cuts.open_begin = larger(cuts.open_begin, binary(Op::floordiv, high + fold.tile - number(1), fold.tile));
     }
   }
-  // In order, whatever the extents are: 0 <= begin <= open_begin <= open_end <= end.
-  cuts.end = simplify_integer(larger(cuts.end, number(0)));
-  cuts.begin = simplify_integer(smaller(cuts.begin, cuts.end));
-  cuts.open_begin = simplify_integer(smaller(larger(cuts.open_begin, cuts.begin), cuts.end));
-  cuts.open_end = simplify_integer(larger(smaller(cuts.open_end, cuts.end), cuts.open_begin));
+  const auto cut_at = [&](bool upper) {
+    return std::any_of(bounds.begin(), bounds.end(), [&](const Bounded& each) { return each.upper == upper; });
+  };
+  // 0 <= begin <= open_begin <= open_end <= end, whatever the extents are. An upper bound alone keeps open_end <= end by itself.
+  if (cut_at(true)) {
+    cuts.end = larger(cuts.end, number(0));
+    cuts.open_end = larger(cuts.open_end, number(0));
+  }
+  if (cut_at(false)) {
+    cuts.begin = smaller(cuts.begin, cuts.end);
+    cuts.open_begin = smaller(larger(cuts.open_begin, cuts.begin), cuts.end);
+    cuts.open_end = larger(cuts.open_end, cuts.open_begin);
+  }
+  for (Expr* each : {&cuts.begin, &cuts.open_begin, &cuts.open_end, &cuts.end}) *each = simplify_integer(*each);
   return cuts;
 }
 

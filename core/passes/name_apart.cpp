@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "passes/fuse_nests.hpp"
 #include "passes/nest.hpp"
 #include "passes/passes.hpp"
 #include "passes/words.hpp"
@@ -101,6 +102,25 @@ void unite_by_parameters(const math::Program& program, Axes& axes) {
   }
 }
 
+/// A reduction and one that the algebra names as its producer walk equal ranges: one loop may serve both, whatever arrays they read.
+void unite_by_analysis(const math::Program& program, const algebra::Analysis& analysis, Axes& axes) {
+  for (const math::Statement& consumer : program.statements) {
+    const auto* reduction = consumer.reduction();
+    const Fusion* fusion = reduction != nullptr ? fusion_of(analysis, consumer.name) : nullptr;
+    if (fusion == nullptr) continue;
+    for (const Symbol name : fusion->producers) {
+      const math::Statement* producer = program.find(name);
+      if (producer == nullptr || producer->reduction() == nullptr || producer == &consumer) continue;
+      for (const math::Axis& theirs : producer->reduction()->over) {
+        for (const math::Axis& mine : reduction->over) {
+          const Occurrence here{consumer.name, mine.index}, there{name, theirs.index};
+          if (axes.same_range(here, there)) axes.unite(there, here);
+        }
+      }
+    }
+  }
+}
+
 std::string head_of(Symbol name) { return name.text().substr(0, name.text().find('.')); }
 
 /// The name of each occurrence's axis: the spelling of its first occurrence, told apart by the statement that it serves.
@@ -146,6 +166,7 @@ Result<Ir> name_apart(const Ir& ir, StepLog& log) {
   }
   unite_by_statements(program, axes);
   unite_by_parameters(program, axes);
+  unite_by_analysis(program, log.analysis(), axes);
   const std::map<Occurrence, Symbol> names = names_of(axes);
   std::vector<std::string> told_apart;
   for (math::Statement& statement : program.statements) statement = renamed(statement, names);
