@@ -492,6 +492,14 @@ module scale(x: f32[N], c: f32) -> (y: f32[N]) {
   EXPECT_NE(launch(program.get(), {{x, eight, one, 1}, scalar, {y, eight, one, 1}}).find("c > 0"), std::string::npos);
 }
 
+TEST(Contract, a_counter_is_one_cell_that_starts_at_0) {
+  std::string text = matmul_text(with_atom, "dynamic next");
+  text.replace(text.find("i32[1] zero"), 11, "i32[0] zero");
+  const auto program = compiled(text);
+  F a({14, 3}), b({3, 5}), c({14, 5});
+  EXPECT_NE(launch(program.get(), {a.view(), b.view(), c.view()}).find("'next'"), std::string::npos);
+}
+
 TEST(Compile, names_what_it_cannot_do) {
   std::string why;
   EXPECT_EQ(compiled("module", &why), nullptr);
@@ -500,6 +508,10 @@ TEST(Compile, names_what_it_cannot_do) {
   foreign.replace(foreign.find("fma_6x32_f32"), 12, "mma_m16n8k16_bf16");
   EXPECT_EQ(compiled(foreign, &why), nullptr);
   EXPECT_NE(why.find("mma_m16n8k16_bf16"), std::string::npos) << why;
+  std::string vast = matmul_text(with_atom);
+  vast.replace(vast.find("fma_6x32_f32"), 12, "fma_60x999_f32");
+  EXPECT_EQ(compiled(vast, &why), nullptr);
+  EXPECT_NE(why.find("60x999"), std::string::npos) << why;
 }
 
 TEST(Compile, shows_the_optimised_IR_and_the_assembly) {

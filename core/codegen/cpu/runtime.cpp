@@ -171,6 +171,17 @@ std::int64_t draw(std::int32_t& cell, std::int64_t last) {
   return seen;
 }
 
+std::int32_t* counter_of(const Program& program, Symbol name, const Arguments& launch) {
+  const std::vector<kernel::Workspace>& workspaces = program.module.workspaces;
+  for (std::size_t w = 0; w < workspaces.size(); ++w) {
+    const kernel::Workspace& workspace = workspaces[w];
+    const bool fits =
+        workspace.zero && workspace.dtype == DType::i32 && workspace.box.size() == 1 && constant_integer(workspace.box[0]) == 1;
+    if (workspace.name == name && fits) return static_cast<std::int32_t*>(launch.data[program.layout.arguments + w]);
+  }
+  return nullptr;
+}
+
 Result<void> run_kernel(const Program& program, std::size_t which, Arguments& launch, int threads) {
   const kernel::Kernel& k = program.module.kernels[which];
   if (k.when) {
@@ -190,23 +201,21 @@ Result<void> run_kernel(const Program& program, std::size_t which, Arguments& la
   const std::int64_t arena = (program.code.arena_bytes() + 4095) / 4096 * 4096 + 4096;
   const Memory arenas = allocate(arena * workers);
   if (arenas == nullptr) return refuse("There is no memory for the tile values of kernel '" + k.name.text() + "'.");
-  std::int32_t local_counter = 0;
-  std::int32_t* counter = &local_counter;
-  std::atomic<std::int64_t> next{workers};
   const bool dynamic = k.work.source == kernel::WorkSource::dynamic;
-  if (dynamic) {
-    for (std::size_t t = program.layout.arguments; t < program.layout.tensors.size(); ++t)
-      if (program.layout.tensors[t].name == k.work.counter && program.layout.tensors[t].dtype == DType::i32)
-        counter = static_cast<std::int32_t*>(launch.data[t]);
-    if (counter == &local_counter) return refuse("The counter '" + k.work.counter.text() + "' is not an i32 workspace.");
-  }
+  std::int32_t* counter = dynamic ? counter_of(program, k.work.counter, launch) : nullptr;
+  if (dynamic && counter == nullptr)
+    return refuse("The counter '" + k.work.counter.text() + "' of kernel '" + k.name.text() + "' is not a workspace i32[1] zero.");
+  std::atomic<std::int64_t> next{workers}, draws{0};
+  const auto draw_next = [&]() -> std::int64_t {
+    if (!dynamic) return next.fetch_add(1);
+    return draws.fetch_add(1) < count ? workers + draw(*counter, count - 1) : count;  // whatever the cell holds, draws end
+  };
   const Launch view{launch.data.data(), launch.extents.data(), launch.strides.data(), launch.dims.data()};
   const WorkFunction function = program.code.kernel(which);
   run_workers(workers, [&](int worker) {
     char* mine = static_cast<char*>(arenas.get()) + arena * worker;
     // The first item is the worker's own number; each later one is drawn.
-    for (std::int64_t item = worker; item < count; item = dynamic ? workers + draw(*counter, count - 1) : next.fetch_add(1))
-      function(&view, *lo + item, mine);
+    for (std::int64_t item = worker; item < count; item = draw_next()) function(&view, *lo + item, mine);
   });
   return {};
 }
