@@ -98,6 +98,14 @@ class Rescaler {
   }
 
   [[nodiscard]] double scale() const { return scale_; }
+  /// Scores that are inputs carry no rounding of their own: x * log2(e) - m * log2(e) would lose what x - m keeps. Then (x - m) * log2(e).
+  [[nodiscard]] bool has_exact_scores() const {
+    return std::any_of(class_.begin(), class_.end(), [&](Symbol name) {
+      const auto found = definitions_.find(name);
+      return found != definitions_.end() &&
+             std::any_of(found->second.begin(), found->second.end(), [](const Definition& d) { return d.load; });
+    });
+  }
 
  private:
   void collect() {
@@ -166,6 +174,10 @@ class Rescaler {
                                              std::set<Symbol> leaves;
                                              return d.value && !d.load && !has_reduce(d.value) && homogeneous(d.value, memory_, leaves);
                                            });
+    }
+    if (has_exact_scores()) {
+      references_.clear();
+      return;
     }
     scale_ = common_scale();
   }
@@ -308,10 +320,14 @@ Result<Ir> use_exp2(const Ir& ir, StepLog& log) {
       rescaler.run();
       remove_dead_values(k, memory);
       const double c = rescaler.scale() * log2_e;
-      note.says = fmt::format(
-          "Every exponential of {} is an exp2; the scale and log2(e) are one constant, {}, so that a score is one multiply-add. "
-          "Not exact: at most one more rounding of the exponent.",
-          value.text(), print(real_constant(c)));
+      note.says =
+          rescaler.has_exact_scores()
+              ? fmt::format("Every exponential of {} is an exp2 of the difference times log2(e): scores that are inputs keep their digits.",
+                            value.text())
+              : fmt::format(
+                    "Every exponential of {} is an exp2; the scale and log2(e) are one constant, {}, so that a score is one "
+                    "multiply-add. Not exact: at most one more rounding of the exponent.",
+                    value.text(), print(real_constant(c)));
       current = make_ir(Level::tile, m);
     }
     note.decision = std::move(d);

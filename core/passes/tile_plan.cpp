@@ -61,7 +61,7 @@ std::vector<Expr> expressions_of(const math::Statement& s) {
   if (!r.repair) return out;
   for (const math::Gauge& g : r.repair->gauges) out.push_back(g.reference);
   for (const math::Carried& c : r.repair->carried) {
-    out.push_back(c.term);
+    if (r.repair->carried.size() != 1 || r.values.size() != 1) out.push_back(c.term);  // else the value itself is the term
     out.push_back(c.move);
   }
   if (r.repair->project) out.push_back(r.repair->project);

@@ -38,6 +38,11 @@ TEST(LowerToTiles, every_sample_computes_what_its_text_says) {
   }
 }
 
+TEST(UseExp2, scores_that_are_inputs_keep_their_digits_where_they_are_large) {
+  expect_right(lower(sample("softmax"), {{"R", 3}, {"C", 70}}), "large");
+  expect_right(lower(sample("logsumexp"), {{"R", 3}, {"C", 70}}), "large");
+}
+
 TEST(LowerToTiles, attention_is_right_on_every_family_of_data) {
   expect_right_on_all(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}}));
   expect_right_on_all(lower(sample("attention"), {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 7}, {"T", 9}, {"D", 4}}));
