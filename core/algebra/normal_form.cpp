@@ -527,18 +527,8 @@ Expr Normaliser::print_exponential(const std::vector<Term>& exponent, const std:
   std::vector<Term> u;
   std::vector<Term> r;
   for (const Term& term : exponent) ((roles_.of(term) & r_role) != 0 ? r : u).push_back(term);
-  Expr total;
-  if (!u.empty()) total = guarded(u_guards, sum_expr(u), minus_infinity());
-  for (const bool is_negative : {false, true})
-    for (Term term : r) {
-      if ((term.coefficient.sign() < 0) != is_negative) continue;
-      const auto flipped = subtract(Rational(0), term.coefficient);
-      const bool subtracts = is_negative && total && flipped;
-      if (subtracts) term.coefficient = *flipped;
-      const Expr part = print(term);
-      total = !total ? part : subtracts ? total - part : total + part;
-    }
-  return unary(Op::exp, total);
+  const Expr start = u.empty() ? Expr{} : guarded(u_guards, sum_expr(u), minus_infinity());
+  return unary(Op::exp, joined(r, start, [this](const Term& term) { return print(term); }));
 }
 
 Expr Normaliser::print(const Term& term) const {
@@ -551,18 +541,7 @@ Expr Normaliser::print(const Term& term) const {
 }
 
 Expr Normaliser::print(const Sum& sum) const {
-  Expr total;
-  std::vector<Term> terms = sum.terms;
-  for (const bool is_negative : {false, true})
-    for (Term& term : terms) {
-      if ((term.coefficient.sign() < 0) != is_negative) continue;
-      const auto flipped = subtract(Rational(0), term.coefficient);
-      const bool subtracts = is_negative && total && flipped;
-      if (subtracts) term.coefficient = *flipped;
-      const Expr part = print(term);
-      total = !total ? part : subtracts ? total - part : total + part;
-    }
-  return guarded(sum.alive, total ? total : number(Rational(0)), minus_infinity());
+  return guarded(sum.alive, joined(sum.terms, {}, [this](const Term& term) { return print(term); }), minus_infinity());
 }
 
 }  // namespace fathom::algebra

@@ -250,20 +250,25 @@ Expr to_expr(const Term& term) {
   return guarded(term.guards, product_expr(term, exponential), number(Rational(0)));
 }
 
-Expr sum_expr(const std::vector<Term>& terms) {
-  Expr total;
-  for (const bool negative : {false, true})
+Expr joined(const std::vector<Term>& terms, Expr start, const std::function<Expr(const Term&)>& print) {
+  Expr total = start;
+  for (const bool is_negative : {false, true})
     for (const Term& term : terms) {
-      if ((term.coefficient.sign() < 0) != negative) continue;
-      if (!total || !negative) {
-        total = chain(Op::add, total, to_expr(term));
+      if ((term.coefficient.sign() < 0) != is_negative) continue;
+      const auto flipped = subtract(Rational(0), term.coefficient);
+      if (!is_negative || !total || !flipped) {
+        total = chain(Op::add, total, print(term));
         continue;
       }
       Term positive = term;
-      if (const auto c = subtract(Rational(0), term.coefficient)) positive.coefficient = *c;
-      total = total - to_expr(positive);
+      positive.coefficient = *flipped;
+      total = total - print(positive);
     }
   return total ? total : number(Rational(0));
+}
+
+Expr sum_expr(const std::vector<Term>& terms) {
+  return joined(terms, {}, [](const Term& term) { return to_expr(term); });
 }
 
 Expr to_expr(const Sum& sum) { return guarded(sum.alive, sum_expr(sum.terms), minus_infinity()); }

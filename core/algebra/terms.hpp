@@ -3,6 +3,7 @@
 // Arithmetic returns nullopt where a coefficient leaves 64 bits or a sum grows beyond `most_terms`: the caller keeps the expression whole.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -65,7 +66,8 @@ struct Sum {
 [[nodiscard]] Expr to_expr(const Sum&);
 /// c * Π atom^q * e, where `e` (may be absent) stands for the exponential.
 [[nodiscard]] Expr product_expr(const Term& without_exponent, Expr exponential);
-/// a + b - c with the positive parts in front.
+/// start + a + b - c with the positive parts in front; `start` may be absent.
+[[nodiscard]] Expr joined(const std::vector<Term>&, Expr start, const std::function<Expr(const Term&)>& print);
 [[nodiscard]] Expr sum_expr(const std::vector<Term>&);
 [[nodiscard]] Expr minus_infinity();
 

@@ -103,6 +103,23 @@ TEST(Spellings, of_a_scale_before_or_after_the_mask_have_one_normal_form) {
   EXPECT_EQ(masked("s[i,j] = sum[d](q[i,d] * k[j,d]) / 4\n c[i,j] = s[i,j] + where(keep[i,j], 0, -inf)"), before);
 }
 
+TEST(Spellings, of_a_mask_on_scores_or_on_weights_have_one_normal_form) {
+  const auto form = [](const std::string& weight) {
+    return renamed_normal_form(
+        attention_of("s[i,j] = sum[d](q[i,d] * k[j,d])\n m[i] = max[j](where(keep[i,j], s[i,j], -inf))\n l[i] = sum[j](" + weight +
+                     ")\n o[i,d] = sum[j](" + weight + " / l[i] * v[j,d])"));
+  };
+  EXPECT_EQ(form("where(keep[i,j], exp(s[i,j] - m[i]), 0)"), form("exp(where(keep[i,j], s[i,j], -inf) - m[i])"));
+}
+
+TEST(Spellings, of_base_two_by_a_decimal_literal_have_the_same_kind_of_plan) {
+  const Analysis analysis = analyse(program_of("m = max[j](s[j]) o = sum[j](exp2((s[j] - m) * 1.4426950408889634) * v[j])"));
+  const Fusion& fusion = *analysis.find(Symbol("o"));
+  EXPECT_FALSE(fusion.refusal);
+  EXPECT_EQ(fusion.kind, FusionKind::repaired);
+  EXPECT_EQ(fusion.rank, 1);
+}
+
 TEST(Spellings, attention_has_the_documented_normal_form) {
   const std::string text =
       attention_of("s[i,j] = sum[d](q[i,d] * k[j,d]) / sqrt(D)\n p[i,j] = softmax[j](s[i,j])\n o[i,d] = sum[j](p[i,j] * v[j,d])");
