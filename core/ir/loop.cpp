@@ -158,11 +158,19 @@ class Verifier {
         return fail("{} reads {} inside the loop over {} that is still computing it, without a repair.", reader.name.text(), name.text(),
                     loop->index.text());
       // What a parallel loop leaves behind is a part for each trip, unless the tensor has an element for each.
-      const bool is_part = loop->mark == Mark::parallel && !has_axis(producer, loop->index);
+      const bool is_part =
+          loop->mark == Mark::parallel && !has_axis(producer, loop->index) && !deals_out(*loop, found->second.loops, producer);
       if (!is_around && is_part && !found->second.combined.contains(loop->index))
         return fail("{} reads {}, of which the parallel loop over {} leaves only parts.", reader.name.text(), name.text(),
                     loop->index.text());
     }
+  }
+
+  /// Trips of `loop` give a loop over one of the tensor's own axes different elements: together they compute each once.
+  static bool deals_out(const Loop& loop, const std::vector<const Loop*>& path, const Statement& tensor) {
+    return std::any_of(path.begin(), path.end(), [&](const Loop* inner) {
+      return has_axis(tensor, inner->index) && (contains(inner->lo, index(loop.index)) || contains(inner->hi, index(loop.index)));
+    });
   }
 
   const Program* program_;
