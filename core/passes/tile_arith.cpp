@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 
 namespace fathom::passes {
 namespace {
@@ -132,12 +133,29 @@ class Prover {
     return all;
   }
 
+  /// The largest (or least) value where every atom has constant ends.
+  [[nodiscard]] std::optional<std::int64_t> constant_end(const Linear& form, bool largest) const {
+    std::int64_t out = form.constant;
+    for (const auto& [atom, count] : form.terms) {
+      const auto span = facts_.spans.find(atom);
+      if (span == facts_.spans.end() || !is_small(count)) return std::nullopt;
+      const Linear lo = linear(span->second.lo), hi = linear(span->second.hi);
+      if (!lo.terms.empty() || !hi.terms.empty() || !is_small(lo.constant) || !is_small(hi.constant)) return std::nullopt;
+      out += count * (largest == (count > 0) ? hi.constant - 1 : lo.constant);
+    }
+    return out;
+  }
+
   /// x // c lies in [(x - c + 1)/c, x/c], x % c in [0, c-1].
   bool quotient(const Linear& form, Expr atom, std::int64_t count, int depth) {
     const Linear divisor = linear(atom.arg(1));
     if (!divisor.terms.empty() || divisor.constant <= 0) return false;
     const std::int64_t c = divisor.constant;
     if (atom.is(Op::mod)) return holds(replaced(form, atom, constant_form(count > 0 ? 0 : c - 1)), depth + 1);
+    if (const std::optional<std::int64_t> end = constant_end(linear(atom.arg(0)), count < 0)) {
+      const std::int64_t value = *end >= 0 ? *end / c : -((c - 1 - *end) / c);
+      if (holds(replaced(form, atom, constant_form(value)), depth + 1)) return true;
+    }
     Linear scaled;  // multiply the whole inequality by c where c does not divide the count
     const std::int64_t factor = count % c == 0 ? 1 : c;
     if (!is_small(factor) || !is_small(count)) return false;
@@ -233,7 +251,11 @@ Expr real_constant(double value) {
 }
 
 std::optional<double> constant_value(Expr e) {
-  if (e.is(Op::number)) return e.node().inexact != 0 ? e.node().inexact : e.node().number.to_double();
+  if (e.is(Op::number)) {
+    if (e.node().inexact != 0) return e.node().inexact;
+    const std::string text = e.node().number.text();  // rounded once, which num / den is not beyond 2^53
+    return text.find('/') == std::string::npos ? std::strtod(text.c_str(), nullptr) : e.node().number.to_double();
+  }
   if (e.is(Op::neg) || e.is(Op::sqrt)) {
     const std::optional<double> a = constant_value(e.arg(0));
     if (!a) return std::nullopt;
