@@ -43,7 +43,7 @@ TEST(LowerToKernel, targets_whose_back_end_is_missing_are_refused_by_name_and_ke
 
 TEST(LowerToKernel, split_k_runs_without_a_reducer_instruction) {
   const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 200}, {"D", 4}},
-                                {{"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
+                                {{"o/j/tile", "16"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
   EXPECT_EQ(print(lowered.last(Level::kernel)).find("= o.merge.states"), std::string::npos);
   expect_right_on_all(lowered);
 }

@@ -101,9 +101,9 @@ TEST(LowerToTiles, the_repair_factor_is_computed_once_and_shared) {
 }
 
 TEST(LowerToTiles, split_k_merges_states_and_empty_parts_leave_no_trace) {
-  for (const std::int64_t t : {1, 70, 200}) {
+  for (const std::int64_t t : {17, 70, 200}) {
     const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", t}, {"D", 4}},
-                                  {{"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
+                                  {{"o/j/tile", "16"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
     EXPECT_NE(text_at(lowered, Level::tile).find(".states["), std::string::npos);
     expect_right_on_all(lowered);
   }
