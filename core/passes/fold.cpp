@@ -72,6 +72,18 @@ std::optional<Refusal> refuse_split(const loop::Program& program, const Nest& ne
   return std::nullopt;
 }
 
+/// One trip whatever the run-time extents are: nothing to share out.
+std::optional<Refusal> refuse_single_trip(const loop::Program& program, const Nest& nest) {
+  const Loop& fold = nest.folds.front();
+  const Expr length = fold.hi - fold.lo;
+  const auto extent = is_fixed(program.math, length) ? value_at_defaults(program.math, length) : std::nullopt;
+  const auto tile = constant_integer(fold.tile);
+  if (!extent || !tile || *extent > *tile) return std::nullopt;
+  return Refusal{fmt::format("The fold over {} has one trip: there is nothing to split.", fold.index.text()),
+                 {fold.index.text()},
+                 "A smaller tile makes more trips."};
+}
+
 std::vector<FoldSite> sites_in(const loop::Program& program, const algebra::Analysis& analysis) {
   std::vector<FoldSite> sites;
   const std::vector<Nest> nests = nests_of(program);
@@ -83,6 +95,7 @@ std::vector<FoldSite> sites_in(const loop::Program& program, const algebra::Anal
     if (known == sites.end()) known = sites.insert(sites.end(), FoldSite{prefix, index, {}, std::nullopt});
     known->nests.push_back(i);
     if (!known->refused) known->refused = refuse_split(program, nests[i], analysis);
+    if (!known->refused) known->refused = refuse_single_trip(program, nests[i]);
   }
   return sites;
 }

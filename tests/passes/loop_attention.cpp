@@ -111,8 +111,9 @@ TEST(Attention, fusing_nothing_is_a_plan_too) {
 }
 
 TEST(Attention, a_split_fold_is_a_plan_too) {
-  const Record record =
-      compiled(attention, {{{"o/j/fold", "split-k", false, Origin::by_user}, {"o/j/splits", "4", false, Origin::by_user}}});
+  const Record record = compiled(attention, {{{"o/j/tile", "32", false, Origin::by_user},
+                                              {"o/j/fold", "split-k", false, Origin::by_user},
+                                              {"o/j/splits", "4", false, Origin::by_user}}});
   const std::string text = print(last_loop_step(record).after);
   EXPECT_NE(text.find("parallel j.split in 0:4 by 1 {"), std::string::npos) << text;
   EXPECT_NE(text.find("combine j.split of 4 { p.m, p.sum, o.sum }"), std::string::npos) << text;
@@ -120,7 +121,8 @@ TEST(Attention, a_split_fold_is_a_plan_too) {
 }
 
 TEST(Attention, the_loop_text_of_every_step_parses_back) {
-  for (const Trace& trace : {Trace{}, all_no(compiled(attention)), Trace{{{"o/j/fold", "split-k", false, Origin::by_user}}}}) {
+  for (const Trace& trace : {Trace{}, all_no(compiled(attention)),
+                             Trace{{{"o/j/tile", "16", false, Origin::by_user}, {"o/j/fold", "split-k", false, Origin::by_user}}}}) {
     for (const Step& step : compiled(attention, trace).steps) {
       if (step.level != Level::loop) continue;
       const std::string text = print(step.after);

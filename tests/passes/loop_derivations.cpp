@@ -1,0 +1,76 @@
+// Every text of the derivations has legal plans: fused, unfused and split, verified after every step.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "lang/lang.hpp"
+#include "passes/nest.hpp"
+#include "passes/passes.hpp"
+
+namespace fathom::passes {
+namespace {
+
+std::vector<math::Program> programs() {
+  std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/tests/cases/derivations.json");
+  std::vector<math::Program> all;
+  const nlohmann::json document = nlohmann::json::parse(file);
+  for (const auto& entry : document.at("entries")) {
+    const auto parsed = lang::parse_file(entry.at("text").get<std::string>());
+    if (parsed) all.push_back(parsed->operators.front());
+  }
+  return all;
+}
+
+Result<Record> compiled(const math::Program& program, const Trace& trace, const char* target) {
+  Options options;
+  options.verify = true;
+  return replay(program, *target_named(target), trace, options);
+}
+
+std::size_t folds(const Record& record) {
+  std::size_t count = 0;
+  for (const Step& step : record.steps) {
+    if (step.level != Level::loop) continue;
+    count = 0;
+    for (const Nest& nest : nests_of(step.after.loop())) count += nest.folds.empty() ? 0 : 1;
+  }
+  return count;
+}
+
+TEST(Derivations, every_text_has_a_fused_and_an_unfused_plan) {
+  const std::vector<math::Program> all = programs();
+  EXPECT_GE(all.size(), 95U);
+  for (const math::Program& program : all) {
+    const auto fused = compiled(program, {}, "x86-64");
+    ASSERT_TRUE(fused) << program.name.text() << ": " << fused.error().reason;
+    EXPECT_TRUE(fused->refusals.empty()) << program.name.text() << ": " << fused->refusals.front().reason;
+    Trace unfused;
+    std::size_t merged = 0;
+    for (const Decision& each : fused->decisions) {
+      if (each.kind != "fuse") continue;
+      merged += each.choice == "fuse" ? 1 : 0;
+      unfused.entries.push_back({each.site, "no", false, Origin::by_user});
+    }
+    const auto plain = compiled(program, unfused, "x86-64");
+    ASSERT_TRUE(plain) << program.name.text() << ": " << plain.error().reason;
+    EXPECT_EQ(folds(*plain), folds(*fused) + merged) << program.name.text();
+  }
+}
+
+TEST(Derivations, small_tiles_and_no_kept_values_are_plans_too) {
+  for (const math::Program& program : programs()) {
+    Trace trace;
+    const auto plain = compiled(program, {}, "blackboard");
+    ASSERT_TRUE(plain) << program.name.text() << ": " << plain.error().reason;
+    for (const Decision& each : plain->decisions) {
+      if (each.kind == "tile") trace.entries.push_back({each.site, "2", false, Origin::by_user});
+      if (each.kind == "store") trace.entries.push_back({each.site, "recompute", false, Origin::by_user});
+    }
+    const auto record = compiled(program, trace, "blackboard");
+    ASSERT_TRUE(record) << program.name.text() << ": " << record.error().reason;
+  }
+}
+
+}  // namespace
+}  // namespace fathom::passes
