@@ -63,7 +63,13 @@ Checked<std::shared_ptr<const Compilation>> compile(const Inputs& inputs) {
       return fail(fmt::format("`{}` is not a dimension of the file.", name), "Dimensions are declared by `dim NAME = SIZE`.");
   auto target = target_named(inputs.target);
   if (!target) return fail(target.error().reason, target.error().hint);
-  auto record = passes::replay(*program, *target, inputs.trace, inputs.options);
+  passes::Options options = inputs.options;
+  options.parse_expression = [](std::string_view text) -> Result<Expr> {
+    auto parsed = lang::parse_expression(text);
+    if (!parsed) return refuse(parsed.error().front().message, {std::string(text)}, parsed.error().front().cure);
+    return *parsed;
+  };
+  auto record = passes::replay(*program, *target, inputs.trace, options);
   if (!record) return fail(record.error().reason, record.error().hint);
   auto compilation = std::make_shared<Compilation>();
   compilation->inputs = inputs;
