@@ -55,12 +55,7 @@ struct Trial::Frame {
 
 Trial::Trial(const ProgramView& view, const Statement& consumer, const std::set<Symbol>& running, const Inputs& inputs,
              Arithmetic arithmetic)
-    : view_(&view),
-      consumer_(&consumer),
-      running_(running),
-      inputs_(&inputs),
-      arithmetic_(arithmetic),
-      point_(consumer.axes.size(), 0) {}
+    : view_(&view), consumer_(&consumer), running_(running), inputs_(&inputs), arithmetic_(arithmetic), point_(consumer.axes.size(), 0) {}
 
 double Trial::rounded(double x) const { return arithmetic_ == Arithmetic::wide ? x : in_single_range(x); }
 
@@ -106,15 +101,14 @@ double Trial::read_value(Expr e, Frame& f) {
   const Symbols none;
   Frame inner{f.covered, &none, {}};
   for (std::size_t i = 0; i < at.size(); ++i) inner.indices.emplace_back(statement->axes[i].index, at[i]);
-  const double value = statement->map() != nullptr
-                           ? evaluate(statement->map()->value, inner)
-                           : reduced(*statement->reduction(), inner, running_.count(e.name()) != 0, f.covered);
+  const double value = statement->map() != nullptr ? evaluate(statement->map()->value, inner)
+                                                   : reduced(*statement->reduction(), inner, running_.count(e.name()) != 0, f.covered);
   memo_[f.covered][key] = value;
   return value;
 }
 
 double Trial::evaluate(Expr e, Frame& f) {
-  if (++work_ > most_work || depth_ > most_depth) return nan;
+  if (!e || ++work_ > most_work || depth_ > most_depth) return nan;
   switch (e.op()) {
     case Op::number:
       return e.node().inexact != 0 ? e.node().inexact : e.node().number.to_double();
@@ -164,8 +158,8 @@ namespace {
 
 /// Calls f at every point of the axes; the first one only within `tile` where that is given.
 template <class Eval, class F>
-void for_each(const std::vector<Axis>& axes, std::size_t from, const Segment* tile,
-              std::vector<std::pair<Symbol, std::int64_t>>& indices, const Eval& eval, const F& f) {
+void for_each(const std::vector<Axis>& axes, std::size_t from, const Segment* tile, std::vector<std::pair<Symbol, std::int64_t>>& indices,
+              const Eval& eval, const F& f) {
   if (from == axes.size()) return f();
   const double lo = eval(axes[from].lo);
   const double hi = eval(axes[from].hi);
@@ -262,8 +256,7 @@ std::vector<double> Trial::moved(const Form& form, const Riding& from, const Rid
   for (std::size_t i = 0; i < form.carried.size(); ++i) symbols.emplace_back(form.carried[i].name, from.carried[i]);
   std::vector<double> result = from.carried;
   for (std::size_t i = 0; i < form.carried.size(); ++i)
-    if (from.set && !is_same(from.carried[i], identity_of(form.carried[i])))
-      result[i] = value(form.carried[i].move, to.covered, symbols);
+    if (from.set && !is_same(from.carried[i], identity_of(form.carried[i]))) result[i] = value(form.carried[i].move, to.covered, symbols);
   return result;
 }
 

@@ -113,6 +113,7 @@ struct Fusion {
   std::string repair_text;                   ///< h in DESIGN's form: "acc * exp(p.m - p.m')"
   std::string delayed;                       ///< r-parts applied once at the end: "1 / p.sum"; may be empty
   std::string guard;
+  std::string certificate;                   ///< what was tested and how, in one sentence; empty where nothing is carried in a new way
   std::vector<std::string> folds;            ///< "rolling", "split-k"
   std::vector<DerivationLine> derivation;
   std::vector<DerivationLine> all_lines;     ///< with the pure reorderings that `derivation` folds away

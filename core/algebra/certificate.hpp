@@ -1,0 +1,26 @@
+// The certificate of a derivation (DESIGN 5.4, 5): the laws of what was derived, tested without the rules that derived it. Exactly, at
+// random points with two residues, where every operation has laws there; and on small adversarial arrays, in the wide range of doubles and
+// in the range of single precision. What no test could decide is undecided, and counts as little as what failed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algebra/view.hpp"
+#include "ir/record.hpp"
+
+namespace fathom::algebra {
+
+struct Certificate {
+  enum class Outcome : std::uint8_t { passed, failed, undecided };
+  Outcome outcome = Outcome::undecided;
+  std::string says;  ///< one sentence: what was tested and how, or which law failed where
+};
+
+/// Of a fusion that is factored, absorbed or repaired; `fusions`: all of the program, in its order.
+[[nodiscard]] Certificate certify(const ProgramView&, const std::vector<Fusion>& fusions, const Fusion&);
+
+/// Gives every derived fusion its certificate. One that does not pass is refused, and what shares its loop on the strength of it with it.
+void certify_all(const ProgramView&, std::vector<Fusion>&);
+
+}  // namespace fathom::algebra
