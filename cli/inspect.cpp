@@ -52,6 +52,7 @@ std::string explain_one(const Fusion& fusion) {
   if (!fusion.repair_text.empty()) text += fmt::format("    repair   h(acc) = {}\n", fusion.repair_text);
   if (!fusion.delayed.empty()) text += fmt::format("    at the end, once   {}\n", fusion.delayed);
   if (!fusion.guard.empty()) text += fmt::format("    guard    {}\n", fusion.guard);
+  for (const Refusal& refusal : fusion.not_taken) text += fmt::format("    refused  {}\n", refusal.reason);
   if (!fusion.folds.empty()) text += fmt::format("    folds    {}\n", fmt::join(fusion.folds, ", "));
   std::vector<std::vector<std::string>> lines;
   for (const DerivationLine& line : fusion.derivation)

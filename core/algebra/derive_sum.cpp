@@ -262,6 +262,20 @@ void derive_lines(const SumDerivation& d, const Sum& sum, const Carriage& c, Fus
   push(line("pivot", acc * (substitute(term, next) / d.read_text(term)), h));
 }
 
+/// What the plan does not do: exp(u + r) taken apart, which would leave exp(u) alone without a bound.
+void refuse_to_take_apart(const SumDerivation& d, Fusion& fusion) {
+  if (d.gauging.exponent.empty()) return;
+  for (const Term& row : d.parts.u[0].terms) {
+    if (row.exponent.empty() || d.n.is_nonpositive(Sum{{}, row.exponent}, row.guards)) continue;
+    const Expr alone = unary(Op::exp, sum_expr(row.exponent));
+    const Expr moving = d.read_text(unary(Op::exp, sum_expr(d.gauging.exponent)));
+    fusion.not_taken.push_back(refusal("range: " + print(moving) + " is not moved behind the sum of " + fusion.consumer.text() + ", for " +
+                                           print(alone) + " alone leaves the range of numbers.",
+                                       alone));
+    return;
+  }
+}
+
 Derived finish(SumDerivation& d, const Sum& sum) {
   Derived derived;
   Fusion& fusion = derived.fusion;
@@ -287,6 +301,8 @@ Derived finish(SumDerivation& d, const Sum& sum) {
     const Expr move = symbol(name) * move_factor(d, [](Expr running) { return gauge_name(running.name()); });
     fusion.repair = math::Repair{d.gauging.gauges, {{name, d.reduction.reducer, substitute(term, d.gauging.as_gauge), move}}, project};
     fusion.repair_text = print(symbol(Symbol("acc")) * move_factor(d, [](Expr running) { return running.name(); }));
+    fusion.consumer = statement.name;
+    refuse_to_take_apart(d, fusion);
   }
   derived.parts.push_back({name, d.reduction.reducer, d.reduction.result, {term}});
   derived.project = project;

@@ -119,6 +119,7 @@ struct Fusion {
   std::vector<DerivationLine> all_lines;     ///< with the pure reorderings that `derivation` folds away
   int pass = 1;                              ///< which pass over the index it rides in
   std::optional<Refusal> refusal;
+  std::vector<Refusal> not_taken;            ///< simpler forms that were considered and refused: exp(s - m) taken apart, by range
 };
 
 enum class CheckStatus : std::uint8_t { passed, failed, inconclusive, pending, skipped };

@@ -93,6 +93,12 @@ std::string explain_json(const Compilation& compilation) {
   for (const Fusion& fusion : compilation.record.fusions) {
     if (!fusion.refusal) {
       fusions.push_back(of(fusion));
+      for (const Refusal& refusal : fusion.not_taken) {
+        Json simpler = of(refusal);
+        simpler.emplace("consumer", fusion.consumer.text());
+        simpler.emplace("instead", name(fusion.kind));
+        refusals.push_back(simpler);
+      }
       continue;
     }
     Json refused = of(*fusion.refusal);
