@@ -1,6 +1,7 @@
 // One Fusion a reduction, in program order: producers are concluded before the consumers that read them.
 // Two tallies of passes: the real one, and the one in which rank K would be carried already. A consumer that only the second lets ride with
 // its producers is refused by its rank; what it does in its real pass is concluded all the same.
+#include "algebra/certificate.hpp"
 #include "algebra/derive.hpp"
 #include "algebra/rules/rule.hpp"
 
@@ -56,6 +57,7 @@ Analysis analyse(const math::Program& opened, const Options&) {
   const Facts facts(view);
   Analysis analysis;
   for (Derived& derived : derive_all(facts)) analysis.fusions.push_back(std::move(derived.fusion));
+  certify_all(view, analysis.fusions);
   return analysis;
 }
 

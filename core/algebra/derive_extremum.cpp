@@ -184,6 +184,18 @@ bool is_boolean(Expr e, const math::Program& program) {
   }
 }
 
+/// A piece that does not keep the identity has no mask, so only an empty range leaves it at the identity: an element may be -inf itself.
+Expr unless_empty(const math::Reduction& reduction, const math::Program& program, Expr result, Expr identity) {
+  DimValues fixed;
+  for (const math::Dimension& dimension : program.dims)
+    if (!dimension.runtime) fixed[dimension.name] = dimension.value;
+  for (const math::Axis& axis : reduction.over) {
+    const auto size = evaluate_integer(axis.hi - axis.lo, fixed);
+    if (!size || *size <= 0) result = where(binary(Op::le, axis.hi, axis.lo), identity, result);
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<Derived> derive_extremum(Normaliser& n, const Consumer& consumer, Op operation) {
@@ -219,7 +231,7 @@ Result<Derived> derive_extremum(Normaliser& n, const Consumer& consumer, Op oper
     if (!piece.mask.empty()) term = guarded(piece.mask, term, identity);
     Expr result = substitute(piece.context, {{symbol(hole_name), symbol(name)}});
     const Expr own_identity = reduction.reducer->state.front().identity;
-    if (!piece.keeps_identity) result = where(binary(Op::eq, symbol(name), identity), own_identity, result);
+    if (!piece.keeps_identity) result = unless_empty(reduction, n.facts().view().program(), result, own_identity);
     fusion.factored.push_back({name, reducer, term, symbol(name)});
     derived.parts.push_back({name, reducer, {}, {term}});
     math::Reduction of_piece = reduction;
