@@ -12,8 +12,8 @@
 namespace fathom::interp {
 namespace {
 
-constexpr double undetermined_share = 0.02;
-constexpr std::size_t rms_elements = 64;  // a mean square of fewer elements says little
+constexpr std::size_t undetermined_always = 2;  // elements of a small case that may be open: 2 % of 36 elements is none
+constexpr std::size_t rms_elements = 64;        // a mean square of fewer elements says little
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 struct Verdict {
@@ -40,6 +40,8 @@ double share_of_bound(const Verdict& verdict) {
 
 }  // namespace
 
+bool says_too_little(std::int64_t open, std::int64_t elements) { return open * 50 > elements; }
+
 double rms_error(const Array& actual, const Bounded& expected) {
   double sum = 0;
   std::size_t count = 0;
@@ -56,6 +58,7 @@ CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, dou
   CheckCase result;
   result.dtype = dtype;
   result.status = CheckStatus::passed;
+  result.elements = actual.size();
   const auto failed = [&](std::string detail) {
     result.status = CheckStatus::failed;
     result.detail = std::move(detail);
@@ -82,6 +85,7 @@ CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, dou
     result.max_error = verdict.error;
     result.bound = verdict.bound;
   }
+  result.undetermined = static_cast<std::int64_t>(open);
   if (wrong != 0)
     return failed(fmt::format("{} of {} elements are outside the bound; the worst is {}: {} instead of {}", wrong, actual.data.size(),
                               place_text(actual.shape, worst), actual.data[worst], expected.value[worst]));
@@ -92,7 +96,7 @@ CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, dou
     if (rms > 1.25 * rms_unfused + quarter_ulp)
       return failed(fmt::format("the root mean square error is {:.3g}; {:.3g} in the unfused program", rms, rms_unfused));
   }
-  if (static_cast<double>(open) > undetermined_share * static_cast<double>(actual.data.size())) {
+  if (open > undetermined_always && says_too_little(result.undetermined, result.elements)) {
     result.status = CheckStatus::inconclusive;
     result.detail = fmt::format("{} of {} elements are undetermined", open, actual.data.size());
   }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "interp/infinity.hpp"
 #include "interp/philox.hpp"
 #include "interp/single.hpp"
 #include "interp/statements.hpp"
@@ -274,6 +275,34 @@ std::vector<Symbol> targets(const math::Program& program, const Reading& reading
   return first;
 }
 
+/// Only contracted: a partner, whose rows pass the pattern of a target on.
+bool contracts(const Use& use) {
+  return std::find(use.contracted.begin(), use.contracted.end(), true) != use.contracted.end() &&
+         std::find(use.streamed.begin(), use.streamed.end(), true) == use.streamed.end();
+}
+
+bool contracts_nothing(const math::Program& program, const Reading& reading, Symbol target) {
+  if (program.param(target) == nullptr) return true;
+  const Use& use = reading.use(target);
+  return std::find(use.contracted.begin(), use.contracted.end(), true) == use.contracted.end();
+}
+
+/// Inputs that may take the infinite families: floats whose infinities are masks, else the masks themselves.
+std::vector<Symbol> infinite_targets(const math::Program& program, const Reading& reading, const std::vector<Symbol>& order) {
+  std::vector<Symbol> found;
+  for (const Symbol target : order) {
+    std::set<Symbol> ones;
+    for (const math::Parameter& param : program.params)
+      if (param.name != target && is_float(param.dtype) && !contracts_nothing(program, reading, target) &&
+          contracts(reading.use(param.name)))
+        ones.insert(param.name);
+    if (takes_infinity(program, target, ones)) found.push_back(target);
+  }
+  for (const math::Parameter& param : program.params)
+    if (param.dtype == DType::boolean) found.push_back(param.name);
+  return found;
+}
+
 std::size_t pattern_axis(const Use& use) {
   for (const auto* axes : {&use.streamed, &use.contracted})
     for (std::size_t k = axes->size(); k-- > 0;)
@@ -361,7 +390,7 @@ class Maker {
     }
     const bool is_target = param.name == target_;
     const bool all_alike = family_.pattern == Pattern::small_integers || family_.pattern == Pattern::gaussian;
-    const bool is_partner = !is_target && contracts(use) && !contracts_nothing(target_);
+    const bool is_partner = !is_target && contracts(use) && !contracts_nothing(program_, reading_, target_);
     const Pattern pattern = is_target || all_alike ? family_.pattern : Pattern::gaussian;
     const std::size_t axis = pattern_axis(use);
     const std::int64_t n = array.shape[axis];
@@ -376,16 +405,6 @@ class Maker {
       if (use.positive) x = std::abs(x) + (pattern == Pattern::gaussian ? 0.125 : 0);
       array.data[static_cast<std::size_t>(e)] = fitted(param.dtype, x);
     }
-  }
-
-  [[nodiscard]] static bool contracts(const Use& use) {
-    return std::find(use.contracted.begin(), use.contracted.end(), true) != use.contracted.end() &&
-           std::find(use.streamed.begin(), use.streamed.end(), true) == use.streamed.end();
-  }
-  [[nodiscard]] bool contracts_nothing(Symbol target) const {
-    if (program_.param(target) == nullptr) return true;
-    const Use& use = reading_.use(target);
-    return std::find(use.contracted.begin(), use.contracted.end(), true) == use.contracted.end();
   }
 
   /// Queries: each row looks at one lane of the keys, or adds all of them, so that scores follow the keys' pattern.
@@ -466,20 +485,28 @@ std::vector<std::string> data_families() {
 
 std::vector<std::string> data_families(const math::Program& program) {
   const DimValues dims = default_dims(program);
-  const std::vector<Symbol> order = targets(program, Reading(program, dims));
+  const Reading reading(program, dims);
+  const std::vector<Symbol> order = targets(program, reading);
+  const std::vector<Symbol> infinite_order = infinite_targets(program, reading, order);
   std::vector<std::string> names;
   for (const Family& family : families) {
     const bool alike = family.pattern == Pattern::gaussian || family.pattern == Pattern::small_integers;
-    if (alike || order.empty()) {
+    const bool is_infinite = family.pattern == Pattern::infinite_prefix || family.pattern == Pattern::masked_tile;
+    if (alike || (order.empty() && !is_infinite)) {
       names.emplace_back(family.name);
       continue;
     }
-    for (const Symbol target : order) names.push_back(std::string(family.name) + "@" + target.text());
+    for (const Symbol target : is_infinite ? infinite_order : order) names.push_back(std::string(family.name) + "@" + target.text());
   }
   return names;
 }
 
 bool is_structured(std::string_view family) { return family_named(family).structured; }
+
+bool has_independent_errors(std::string_view family) {
+  const Family& found = family_named(family);
+  return !found.structured && found.partner == Partner::random;
+}
 
 Arrays make_inputs(const math::Program& program, const DimValues& given, std::string_view family, std::uint64_t seed,
                    const std::vector<std::int64_t>& edges) {

@@ -49,7 +49,7 @@ struct Bounded {
   std::vector<std::int64_t> first;  ///< position of the first element in the whole result: 0 but for chosen rows
   std::vector<double> value;        ///< rounded to double at the end (0 or inf where double cannot hold it)
   std::vector<double> bound;        ///< absolute; infinite where any outcome must be accepted (at a discontinuity, past the type's range)
-  std::vector<bool> undetermined;   ///< near a discontinuity, or bound above value
+  std::vector<bool> undetermined;   ///< near a discontinuity, or the bound is above the value and not small against its row (the last axis)
 };
 struct BoundOptions {
   bool structured_data = false;         ///< d*u instead of min(5 sqrt(d)*u, d*u)
@@ -67,12 +67,17 @@ struct BoundOptions {
 /// The families of DESIGN 6. Deterministic (Philox).
 [[nodiscard]] std::vector<std::string> data_families();
 [[nodiscard]] bool is_structured(std::string_view family);
+/// Rounding errors of different elements have nothing to do with each other: their mean square says something.
+[[nodiscard]] bool has_independent_errors(std::string_view family);
 /// Inputs for every parameter; index-valued ones stay in range. `edges`: positions that matter (tile borders) for one-hot families.
 [[nodiscard]] Arrays make_inputs(const math::Program&, const DimValues&, std::string_view family, std::uint64_t seed,
                                  const std::vector<std::int64_t>& edges = {});
 
 /// The families for every float parameter in turn: "descending@k" puts the pattern on k. All of them are names that make_inputs takes.
 [[nodiscard]] std::vector<std::string> data_families(const math::Program&);
+
+/// More than 2 % of the elements are undetermined: a check of them is inconclusive.
+[[nodiscard]] bool says_too_little(std::int64_t undetermined, std::int64_t elements);
 
 /// Root of the mean square error over the elements that are determined; 0 where there are none.
 [[nodiscard]] double rms_error(const Array& actual, const Bounded& expected);

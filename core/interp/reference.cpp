@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -92,6 +93,21 @@ class Demand {
   std::map<Symbol, std::map<std::size_t, Range>> ranges_;
 };
 
+/// A value of 0 has no relative bound. Where its absolute bound is small against the largest value of its row, it is determined: nothing
+/// that counts in the row can hide in it.
+void settle_small_elements(Bounded& bounded) {
+  constexpr double small_share = 0x1p-12;
+  const std::size_t n = bounded.value.size();
+  const std::size_t row = bounded.shape.empty() ? n : static_cast<std::size_t>(bounded.shape.back());
+  for (std::size_t start = 0; start < n; start += row) {
+    double largest = 0;
+    for (std::size_t i = start; i < start + row; ++i)
+      if (std::isfinite(bounded.value[i])) largest = std::max(largest, std::abs(bounded.value[i]));
+    for (std::size_t i = start; i < start + row; ++i)
+      if (bounded.bound[i] <= small_share * largest) bounded.undetermined[i] = false;
+  }
+}
+
 class Reference {
  public:
   Reference(const math::Program& program, DimValues dims, Tensors<Bounding> tensors, const BoundOptions& options)
@@ -158,6 +174,7 @@ class Reference {
       bounded.bound.push_back(open ? std::numeric_limits<double>::infinity() : x.error.to_double());
       bounded.undetermined.push_back(open || x.error > abs(x.value));
     }
+    settle_small_elements(bounded);
     return bounded;
   }
 

@@ -133,12 +133,15 @@ struct CheckCase {
   std::string family;                        ///< data family
   double max_error = 0;
   double bound = 0;                          ///< at the element with the largest error / bound
+  std::int64_t elements = 0;
+  std::int64_t undetermined = 0;             ///< elements of which the reference cannot say what is right
   CheckStatus status = CheckStatus::pending;
   std::string detail;                        ///< which element, both values
 };
 struct Check {
   CheckStatus status = CheckStatus::pending;
   std::optional<double> max_error, bound;
+  std::int64_t elements = 0, undetermined = 0;   ///< of all cases; more than 2 % undetermined: inconclusive
   std::vector<CheckCase> cases;
   std::string reason;                        ///< inconclusive, failed, skipped: why
 };

@@ -1,0 +1,15 @@
+// Which inputs may hold -inf in checks: those whose infinities the program takes as masks.
+#pragma once
+
+#include <set>
+
+#include "ir/math.hpp"
+
+namespace fathom::interp {
+
+/// Whether -inf in elements of the parameter keeps the results determined: it never meets 0 or another infinity in a way that gives NaN.
+/// An infinite factor of a product is no mask (0 * inf), nor is an infinite term of a sum whose total is subtracted from it. What comes
+/// through exp, a comparison or a choice is finite again. `ones`: parameters that hold 1 throughout, harmless as factors.
+[[nodiscard]] bool takes_infinity(const math::Program&, Symbol param, const std::set<Symbol>& ones);
+
+}  // namespace fathom::interp
