@@ -144,7 +144,22 @@ class Verifier {
       if (loop->mark == Mark::parallel && folds_over(*statement, loop->index))
         fail("{} carries a state over {}, whose loop is parallel.", statement->name.text(), loop->index.text());
     }
+    check_repair(*statement);
     defined_[leaf.statement] = {loops_, {}};
+  }
+
+  /// The terms that a repair carries are computed at this leaf, from what the loop has computed before it.
+  void check_repair(const Statement& statement) {
+    const auto* reduction = statement.reduction();
+    if (reduction == nullptr || !reduction->repair) return;
+    const auto reads = [&](Expr e) {
+      if (!e) return;
+      for (const Symbol name : tensors_read(e)) {
+        if (gauges_.count(name) == 0 && name != statement.name && program_->math.find(name) != nullptr) check_use(statement, name, true);
+      }
+    };
+    for (const math::Carried& carried : reduction->repair->carried) reads(carried.term), reads(carried.move);
+    reads(reduction->repair->project);
   }
 
   /// `running`: the reader takes the running value, as a repair allows.

@@ -227,13 +227,23 @@ class Merger {
     }
   }
 
+  /// In the values and in what a repair carries: its terms are computed from the same statements.
   static void rename_reads(Statement& reader, Symbol from, Symbol to) {
-    reader = with_values(std::move(reader), [&](Expr e) {
+    const auto renamed = [&](Expr e) {
       return transform(e, [&](Expr node) {
         if (!node.is(Op::read) || node.name() != from) return node;
         return read(to, {node.args().begin(), node.args().end()});
       });
-    });
+    };
+    reader = with_values(std::move(reader), renamed);
+    auto* reduction = std::get_if<math::Reduction>(&reader.value);
+    if (reduction == nullptr || !reduction->repair) return;
+    for (math::Gauge& gauge : reduction->repair->gauges) gauge.reference = renamed(gauge.reference);
+    for (math::Carried& carried : reduction->repair->carried) {
+      carried.term = renamed(carried.term);
+      carried.move = renamed(carried.move);
+    }
+    reduction->repair->project = renamed(reduction->repair->project);
   }
 
   /// Two statements of the merged body with one value are one statement, under the name that the text gave.
