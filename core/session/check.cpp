@@ -1,137 +1,22 @@
-// The check on each step (DESIGN 6): the same plan at small shapes taken from its own tiles, on every data family, against the wide
-// reference. Each shape is compiled by replaying the complete trace, so what is checked is what the passes really do there. The set of
-// cases depends on the plan alone, never on the clock: a check gives the same answer everywhere.
+// The check on each step (DESIGN 6): small plans (check_plans.hpp) on every data family, against the wide reference. The set of cases
+// depends on the plan alone, never on the clock: a check gives the same answer everywhere.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "interp/interp.hpp"
-#include "lang/lang.hpp"
-#include "session/session.hpp"
+#include "passes/passes.hpp"
+#include "session/check_plans.hpp"
 
 namespace fathom::session {
 namespace {
 
-constexpr std::int64_t miniature_tile = 4;
-
-/// A dimension that some loop is tiled over, with the tile it has in the plan.
-struct TiledDim {
-  Symbol dim;
-  std::int64_t tile = 1;
+/// Squared errors over the determined elements of one result, and of the program as written in the same precision.
+struct Squares {
+  double plan = 0, unfused = 0, value = 0;
+  std::int64_t elements = 0;
 };
-
-/// "o/i/tile" -> index i.
-Symbol index_of_site(const std::string& site) {
-  const auto last = site.rfind('/');
-  const auto first = last == std::string::npos ? last : site.rfind('/', last - 1);
-  return first == std::string::npos ? Symbol() : Symbol(site.substr(first + 1, last - first - 1));
-}
-
-/// The dimension that ends the range of an index of some statement, if the range is 0:dim.
-std::optional<Symbol> dim_of_index(const math::Program& program, Symbol index) {
-  for (const math::Statement& statement : program.statements) {
-    std::vector<math::Axis> axes = statement.axes;
-    if (const math::Reduction* reduction = statement.reduction()) axes.insert(axes.end(), reduction->over.begin(), reduction->over.end());
-    for (const math::Axis& axis : axes)
-      if (axis.index == index && axis.hi && axis.hi.is(Op::dim)) return axis.hi.name();
-  }
-  return std::nullopt;
-}
-
-/// The opened program of a compilation names every index; the written one hides those of reductions in expressions.
-const math::Program& opened_program(const Compilation& compilation) {
-  const math::Program* found = &compilation.program;
-  for (const Step& step : compilation.record.steps)
-    if (step.after.level == Level::math) found = &step.after.math();
-  return *found;
-}
-
-std::vector<TiledDim> tiled_dims(const Compilation& compilation) {
-  std::vector<TiledDim> tiled;
-  const math::Program& program = opened_program(compilation);
-  for (const Decision& decision : compilation.record.decisions) {
-    if (decision.kind != "tile") continue;
-    const auto dimension = dim_of_index(program, index_of_site(decision.site));
-    const std::int64_t tile = std::max<std::int64_t>(1, std::strtoll(decision.choice.c_str(), nullptr, 10));
-    if (!dimension) continue;
-    const auto same = std::find_if(tiled.begin(), tiled.end(), [&](const TiledDim& each) { return each.dim == *dimension; });
-    if (same == tiled.end()) tiled.push_back({*dimension, tile});
-  }
-  return tiled;
-}
-
-/// {1, t-1, t, 2t+1, 3t+t/2}, in an order that puts the telling ones first.
-std::vector<std::int64_t> sizes_for(std::int64_t tile) {
-  std::vector<std::int64_t> sizes{2 * tile + 1, tile, 1, tile - 1, 3 * tile + tile / 2};
-  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 1; }), sizes.end());
-  return sizes;
-}
-
-/// Small values for every dimension: tiled ones run through their sizes (each pair of neighbours in the list meets), the others stay small.
-std::vector<DimValues> shapes_for(const Compilation& compilation, const std::vector<TiledDim>& tiled, bool miniature) {
-  DimValues base;
-  for (const math::Dimension& each : compilation.program.dims) base[each.name] = std::min<std::int64_t>(each.value, 3);
-  std::vector<DimValues> shapes;
-  for (std::size_t row = 0; row < 5; ++row) {
-    DimValues shape = base;
-    for (std::size_t i = 0; i < tiled.size(); ++i) {
-      const auto sizes = sizes_for(miniature ? std::min(miniature_tile, tiled[i].tile) : tiled[i].tile);
-      shape[tiled[i].dim] = sizes[(row * (i + 1) + i) % sizes.size()];
-    }
-    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
-  }
-  return shapes;
-}
-
-/// Dimensions that the program declares with one value may have to stay equal.
-DimValues tie_equal_dims(const math::Program& program, DimValues shape) {
-  std::map<std::int64_t, std::int64_t> value_of;
-  for (const math::Dimension& each : program.dims) shape[each.name] = value_of.emplace(each.value, shape.at(each.name)).first->second;
-  return shape;
-}
-
-struct SmallPlan {
-  DimValues shape;
-  math::Program program;
-  Record record;
-};
-
-std::optional<SmallPlan> plan_at(const Compilation& compilation, const DimValues& shape, const Trace& trace) {
-  Inputs inputs = compilation.inputs;
-  for (const auto& [dimension, value] : shape) inputs.dims[dimension.text()] = value;
-  inputs.trace = trace;
-  auto small = compile(inputs);
-  if (!small) return std::nullopt;
-  return SmallPlan{shape, (*small)->program, (*small)->record};
-}
-
-/// The plan's complete trace with small tiles.
-Trace miniature_trace(const Compilation& compilation) {
-  Trace trace = compilation.record.trace;
-  for (TraceEntry& entry : trace.entries) {
-    const auto decision = std::find_if(compilation.record.decisions.begin(), compilation.record.decisions.end(),
-                                       [&](const Decision& each) { return each.site == entry.site; });
-    if (decision == compilation.record.decisions.end() || decision->kind != "tile") continue;
-    if (std::strtoll(entry.choice.c_str(), nullptr, 10) > miniature_tile) entry.choice = std::to_string(miniature_tile);
-  }
-  return trace;
-}
-
-std::vector<SmallPlan> small_plans(const Compilation& compilation, bool miniature, std::size_t at_most) {
-  std::vector<SmallPlan> plans;
-  const Trace trace = miniature ? miniature_trace(compilation) : compilation.record.trace;
-  for (const DimValues& shape : shapes_for(compilation, tiled_dims(compilation), miniature)) {
-    if (plans.size() == at_most) break;
-    auto plan = plan_at(compilation, shape, trace);
-    if (!plan) plan = plan_at(compilation, tie_equal_dims(compilation.program, shape), trace);
-    if (plan) plans.push_back(*std::move(plan));
-  }
-  if (plans.empty())  // a program without tiled or free dimensions: its own sizes
-    if (auto plan = plan_at(compilation, default_dims(compilation.program), compilation.record.trace)) plans.push_back(*std::move(plan));
-  return plans;
-}
 
 /// One shape and one data family: the reference and what the program as written gives in the same precision.
 struct Experiment {
@@ -139,141 +24,216 @@ struct Experiment {
   std::string family;
   interp::Arrays inputs;
   std::map<Symbol, interp::Bounded> expected;
-  std::map<Symbol, double> rms_unfused;
+  std::optional<interp::Arrays> unfused;  ///< where errors of elements are independent, so that their mean square says something
 };
 
 std::optional<Experiment> prepare(const SmallPlan& plan, const std::string& family, std::uint64_t seed,
                                   const std::vector<std::int64_t>& edges) {
+  if (!plan.fault.empty()) return Experiment{&plan, family, {}, {}, {}};
   Experiment experiment{&plan, family, interp::make_inputs(plan.program, plan.shape, family, seed, edges), {}, {}};
   interp::BoundOptions options;
   options.structured_data = interp::is_structured(family);
+  options.moves = moves_of(plan);
   auto expected = interp::reference(plan.program, experiment.inputs, plan.shape, options);
   if (!expected) return std::nullopt;
   experiment.expected = *std::move(expected);
+  if (!interp::has_independent_errors(family)) return experiment;
   interp::RunOptions run;
   run.dims = plan.shape;
-  if (auto plain = interp::run(make_ir(plan.program), experiment.inputs, run))
-    for (const auto& [name, bounded] : experiment.expected)
-      if (const auto found = plain->find(name); found != plain->end())
-        experiment.rms_unfused[name] = interp::rms_error(found->second, bounded);
+  if (auto plain = interp::run(make_ir(plan.program), experiment.inputs, run)) experiment.unfused = *std::move(plain);
   return experiment;
 }
 
-CheckCase failed_case(const Step& step, const Experiment& experiment, std::string why) {
-  CheckCase failed;
-  failed.step = step.id;
-  failed.level = step.after.level;
-  failed.shape = experiment.plan->shape;
-  failed.family = experiment.family;
-  failed.status = CheckStatus::failed;
-  failed.detail = std::move(why);
-  return failed;
+void add_squares(Squares& squares, const interp::Array& actual, const interp::Array& unfused, const interp::Bounded& expected) {
+  const std::size_t n = std::min({actual.data.size(), unfused.data.size(), expected.value.size()});
+  for (std::size_t i = 0; i < n; ++i) {
+    const double value = expected.value[i], here = actual.data[i] - value, there = unfused.data[i] - value;
+    if (expected.undetermined[i] || !std::isfinite(here) || !std::isfinite(there)) continue;
+    squares.plan += here * here;
+    squares.unfused += there * there;
+    squares.value += value * value;
+    ++squares.elements;
+  }
 }
 
-void run_case(const Step& step, const Experiment& experiment, std::uint64_t seed, std::vector<CheckCase>& cases) {
-  const auto& steps = experiment.plan->record.steps;
-  const auto same = std::find_if(steps.begin(), steps.end(), [&](const Step& each) { return each.id == step.id; });
-  if (same == steps.end()) return;  // the small plan needs no such step
-  interp::RunOptions run;
-  run.dims = experiment.plan->shape;
-  run.seed = seed;
-  auto actual = interp::run(same->after, experiment.inputs, run);
-  if (!actual) {
-    cases.push_back(failed_case(step, experiment, actual.error().reason));
-    return;
-  }
-  for (const math::Parameter& result : experiment.plan->program.results) {
-    const auto found = actual->find(result.name);
-    if (found == actual->end()) {
-      cases.push_back(failed_case(step, experiment, fmt::format("The step gives no result `{}`.", result.name.text())));
-      continue;
+/// rms(plan) <= 1.25 rms(unfused) + a quarter ulp, over all cases of one result together; says what is wrong.
+std::optional<std::string> rms_fault(const Squares& squares, DType dtype) {
+  constexpr std::int64_t enough = 256;  // a mean square of fewer elements says little
+  if (squares.elements < enough || !is_float(dtype)) return std::nullopt;
+  const auto n = static_cast<double>(squares.elements);
+  const double quarter_ulp = std::sqrt(squares.value / n) * float_range(dtype).unit_roundoff / 2;
+  const double plan = std::sqrt(squares.plan / n), unfused = std::sqrt(squares.unfused / n);
+  if (plan <= 1.25 * unfused + quarter_ulp) return std::nullopt;
+  return fmt::format("the root mean square error over {} elements is {:.3g}; {:.3g} in the unfused program", squares.elements, plan,
+                     unfused);
+}
+
+/// Checks one step: its cases, one after the other.
+class StepCheck {
+ public:
+  StepCheck(const Step& step, std::uint64_t seed, const Cases::Edit& edit) : step_(&step), seed_(seed), edit_(&edit) {}
+
+  void run(const Experiment& experiment) {
+    if (!experiment.plan->fault.empty()) return fail(experiment, experiment.plan->fault);
+    const auto& steps = experiment.plan->record.steps;
+    const auto same = std::find_if(steps.begin(), steps.end(), [&](const Step& each) { return each.id == step_->id; });
+    if (same == steps.end()) return;  // the small plan needs no such step
+    if (experiment.plan != verified_) {
+      verified_ = experiment.plan;
+      judged_ = *same;
+      if (*edit_) judged_.after = (*edit_)(same->after);
+      if (const Result<void> sound = passes::verify_step(judged_); !sound) fail(experiment, sound.error().reason);
     }
-    const auto rms = experiment.rms_unfused.find(result.name);
-    CheckCase one = interp::compare(found->second, experiment.expected.at(result.name), result.dtype,
-                                    rms == experiment.rms_unfused.end() ? -1 : rms->second);
-    one.step = step.id;
-    one.level = step.after.level;
+    interp::RunOptions run;
+    run.dims = experiment.plan->shape;
+    run.seed = seed_;
+    const auto actual = interp::run(judged_.after, experiment.inputs, run);
+    if (!actual) return fail(experiment, actual.error().reason);
+    for (const math::Parameter& result : experiment.plan->program.results) compare(experiment, *actual, result);
+  }
+
+  /// failed if any case failed or the errors are too large on the whole; inconclusive if too many elements are undetermined; the figures
+  /// are of the case nearest to (or furthest over) its bound.
+  [[nodiscard]] Check finish() {
+    for (const auto& [result, squares] : squares_) judge_squares(result, squares);
+    Check check;
+    check.status = cases_.empty() ? CheckStatus::skipped : CheckStatus::passed;
+    if (cases_.empty()) check.reason = "No small plan of this program has this step.";
+    double worst = -1;
+    for (const CheckCase& one : cases_) {
+      check.elements += one.elements;
+      check.undetermined += one.undetermined;
+      if (one.status == CheckStatus::failed && check.status != CheckStatus::failed) {
+        check.status = CheckStatus::failed;
+        check.reason = one.detail;
+      }
+      const double ratio = one.bound > 0 ? one.max_error / one.bound : one.max_error;
+      if (!(ratio <= worst)) {
+        worst = ratio;
+        check.max_error = one.max_error;
+        check.bound = one.bound;
+      }
+    }
+    if (check.status == CheckStatus::passed && interp::says_too_little(check.undetermined, check.elements)) {
+      check.status = CheckStatus::inconclusive;
+      check.reason = fmt::format("{} of {} elements are undetermined.", check.undetermined, check.elements);
+    }
+    check.cases = std::move(cases_);
+    return check;
+  }
+
+ private:
+  CheckCase labelled(CheckCase one, const Experiment& experiment) const {
+    one.step = step_->id;
+    one.level = step_->after.level;
     one.shape = experiment.plan->shape;
     one.family = experiment.family;
+    return one;
+  }
+
+  void fail(const Experiment& experiment, std::string why) {
+    CheckCase failed;
+    failed.status = CheckStatus::failed;
+    failed.detail = std::move(why);
+    cases_.push_back(labelled(std::move(failed), experiment));
+  }
+
+  void compare(const Experiment& experiment, const interp::Arrays& actual, const math::Parameter& result) {
+    const auto found = actual.find(result.name);
+    if (found == actual.end()) return fail(experiment, fmt::format("The step gives no result `{}`.", result.name.text()));
+    const interp::Bounded& expected = experiment.expected.at(result.name);
+    CheckCase one = labelled(interp::compare(found->second, expected, result.dtype, -1), experiment);
     one.dtype = result.dtype;
-    cases.push_back(std::move(one));
-  }
-}
-
-/// failed if any case failed; inconclusive if any is and none failed; the figures are of the case nearest to (or furthest over) its bound.
-Check summarise(std::vector<CheckCase> cases) {
-  Check check;
-  check.status = cases.empty() ? CheckStatus::skipped : CheckStatus::passed;
-  if (cases.empty()) check.reason = "No small shape of this program could be planned.";
-  double worst = -1;
-  for (const CheckCase& one : cases) {
-    if (one.status == CheckStatus::failed && check.status != CheckStatus::failed) {
-      check.status = CheckStatus::failed;
-      check.reason = one.detail;
+    if (experiment.unfused && experiment.unfused->count(result.name) != 0) {
+      add_squares(squares_[result.name], found->second, experiment.unfused->at(result.name), expected);
+      last_of_[result.name] = {one.dtype, cases_.size()};
     }
-    if (one.status == CheckStatus::inconclusive && check.status == CheckStatus::passed) {
-      check.status = CheckStatus::inconclusive;
-      check.reason = one.detail;
-    }
-    const double ratio = one.bound > 0 ? one.max_error / one.bound : one.max_error;
-    if (!(ratio <= worst)) {
-      worst = ratio;
-      check.max_error = one.max_error;
-      check.bound = one.bound;
-    }
+    cases_.push_back(std::move(one));
   }
-  check.cases = std::move(cases);
-  return check;
-}
 
-std::vector<std::int64_t> edges_of(const Compilation& compilation, bool miniature) {
-  std::set<std::int64_t> edges{0};
-  for (const TiledDim& each : tiled_dims(compilation)) {
-    const std::int64_t tile = miniature ? std::min(miniature_tile, each.tile) : each.tile;
-    for (const std::int64_t edge : {tile - 1, tile, 2 * tile}) edges.insert(edge);
+  void judge_squares(Symbol result, const Squares& squares) {
+    const auto [dtype, at] = last_of_.at(result);
+    const auto fault = rms_fault(squares, dtype);
+    if (!fault || cases_[at].status == CheckStatus::failed) return;
+    cases_[at].status = CheckStatus::failed;
+    cases_[at].detail = *fault;
   }
-  return {edges.begin(), edges.end()};
-}
 
+  const Step* step_;
+  std::uint64_t seed_;
+  const Cases::Edit* edit_;
+  const SmallPlan* verified_ = nullptr;
+  Step judged_;  ///< of the plan `verified_`
+  std::vector<CheckCase> cases_;
+  std::map<Symbol, Squares> squares_;
+  std::map<Symbol, std::pair<DType, std::size_t>> last_of_;
+};
+
+/// Each family on `shapes_a_family` plans, turn by turn, so that every shape sees some family of each kind; random data on all of them.
 std::vector<Experiment> experiments(const Compilation& compilation, const std::vector<SmallPlan>& plans, bool miniature,
-                                    const CheckOptions& options) {
+                                    std::size_t shapes_a_family, const CheckOptions& options) {
   std::vector<Experiment> all;
-  const auto edges = edges_of(compilation, miniature);
-  for (const SmallPlan& plan : plans)
-    for (const std::string& family : interp::data_families(plan.program))
-      if (auto one = prepare(plan, family, options.seed, edges)) all.push_back(*std::move(one));
+  const auto edges = tile_edges(compilation, miniature);
+  const auto families = interp::data_families(compilation.program);
+  for (std::size_t p = 0; p < plans.size(); ++p)
+    for (std::size_t f = 0; f < families.size(); ++f) {
+      const bool in_turn = (p + plans.size() - f % plans.size()) % plans.size() < shapes_a_family;
+      if (!in_turn && !interp::has_independent_errors(families[f])) continue;
+      if (auto one = prepare(plans[p], families[f], options.seed, edges)) all.push_back(*std::move(one));
+    }
   return all;
+}
+
+struct Detail {
+  bool miniature;
+  std::size_t shapes, shapes_a_family;
+};
+/// Math to Tile with miniature tiles, Kernel with the true ones and few trips.
+Detail detail(Level level, const CheckOptions& options) {
+  if (level == Level::kernel) return {false, options.all_shapes ? std::size_t{3} : 1, 1};
+  return {true, options.all_shapes ? std::size_t{5} : 2, options.all_shapes ? std::size_t{2} : 1};
 }
 
 }  // namespace
 
+struct Cases::Prepared {
+  std::uint64_t seed = 1;
+  std::vector<SmallPlan> plans;
+  std::vector<Experiment> experiments;
+};
+
+Cases::Cases(const Compilation& compilation, Level level, const CheckOptions& options) {
+  const auto [miniature, shapes, shapes_a_family] = detail(level, options);
+  auto prepared = std::make_shared<Prepared>();
+  prepared->seed = options.seed;
+  prepared->plans = small_plans(compilation, miniature, shapes);
+  prepared->experiments = experiments(compilation, prepared->plans, miniature, shapes_a_family, options);
+  prepared_ = std::move(prepared);
+}
+
+Check Cases::check(const Step& step, const Edit& edit) const {
+  StepCheck check(step, prepared_->seed, edit);
+  for (const Experiment& one : prepared_->experiments) check.run(one);
+  return check.finish();
+}
+
 void check_steps(Compilation& compilation, const CheckOptions& options) {
-  const std::size_t shapes = options.all_shapes ? 5 : 2;
-  const auto small = small_plans(compilation, true, shapes);
-  const auto full = small_plans(compilation, false, options.all_shapes ? 3 : 1);
-  const auto miniature = experiments(compilation, small, true, options);
-  const auto true_tiles = experiments(compilation, full, false, options);
+  const Cases miniature(compilation, Level::math, options), true_tiles(compilation, Level::kernel, options);
   const Step* previous = nullptr;
   for (Step& step : compilation.record.steps) {
     const bool same_ir = previous != nullptr && !step.changed && previous->after.level == step.after.level;
-    std::vector<CheckCase> cases;
     if (same_ir) {
       step.check = previous->check;
       for (CheckCase& one : step.check.cases) one.step = step.id;
     } else {
-      for (const Experiment& one : step.after.level == Level::kernel ? true_tiles : miniature) run_case(step, one, options.seed, cases);
-      step.check = summarise(std::move(cases));
+      step.check = (step.after.level == Level::kernel ? true_tiles : miniature).check(step);
     }
     previous = &step;
   }
 }
 
 Check check_step(const Compilation& compilation, const Step& step, const CheckOptions& options) {
-  const bool miniature = step.after.level != Level::kernel;
-  const auto plans = small_plans(compilation, miniature, options.all_shapes ? 5 : 2);
-  std::vector<CheckCase> cases;
-  for (const Experiment& one : experiments(compilation, plans, miniature, options)) run_case(step, one, options.seed, cases);
-  return summarise(std::move(cases));
+  return Cases(compilation, step.after.level, options).check(step);
 }
 
 }  // namespace fathom::session

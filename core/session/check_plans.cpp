@@ -1,0 +1,206 @@
+#include "session/check_plans.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "lang/lang.hpp"
+
+namespace fathom::session {
+namespace {
+
+constexpr std::int64_t miniature_tile = 4;
+
+/// A dimension that some loop is tiled over, with the tile it has in the plan.
+struct TiledDim {
+  Symbol dim;
+  std::int64_t tile = 1;
+};
+
+/// "o/i/tile" -> index i.
+Symbol index_of_site(const std::string& site) {
+  const auto last = site.rfind('/');
+  const auto first = last == std::string::npos ? last : site.rfind('/', last - 1);
+  return first == std::string::npos ? Symbol() : Symbol(site.substr(first + 1, last - first - 1));
+}
+
+/// The dimension that ends the range of an index of some statement, if the range is 0:dim.
+std::optional<Symbol> dim_of_index(const math::Program& program, Symbol index) {
+  for (const math::Statement& statement : program.statements) {
+    std::vector<math::Axis> axes = statement.axes;
+    if (const math::Reduction* reduction = statement.reduction()) axes.insert(axes.end(), reduction->over.begin(), reduction->over.end());
+    for (const math::Axis& axis : axes)
+      if (axis.index == index && axis.hi && axis.hi.is(Op::dim)) return axis.hi.name();
+  }
+  return std::nullopt;
+}
+
+/// The opened program of a compilation names every index; the written one hides those of reductions in expressions.
+const math::Program& opened_program(const Compilation& compilation) {
+  const math::Program* found = &compilation.program;
+  for (const Step& step : compilation.record.steps)
+    if (step.after.level == Level::math) found = &step.after.math();
+  return *found;
+}
+
+std::vector<TiledDim> tiled_dims(const Compilation& compilation) {
+  std::vector<TiledDim> tiled;
+  const math::Program& program = opened_program(compilation);
+  for (const Decision& decision : compilation.record.decisions) {
+    if (decision.kind != "tile") continue;
+    const auto dimension = dim_of_index(program, index_of_site(decision.site));
+    const std::int64_t tile = std::max<std::int64_t>(1, std::strtoll(decision.choice.c_str(), nullptr, 10));
+    if (!dimension) continue;
+    const auto same = std::find_if(tiled.begin(), tiled.end(), [&](const TiledDim& each) { return each.dim == *dimension; });
+    if (same == tiled.end()) tiled.push_back({*dimension, tile});
+  }
+  return tiled;
+}
+
+/// {1, t-1, t, 2t+1, 3t+t/2}, in an order that puts the telling ones first.
+std::vector<std::int64_t> sizes_for(std::int64_t tile) {
+  std::vector<std::int64_t> sizes{2 * tile + 1, tile, 1, tile - 1, 3 * tile + tile / 2};
+  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 1; }), sizes.end());
+  return sizes;
+}
+
+/// Small values for every dimension: tiled ones run through their sizes (each pair of neighbours in the list meets), the others stay small.
+std::vector<DimValues> shapes_for(const Compilation& compilation, const std::vector<TiledDim>& tiled, bool miniature) {
+  DimValues base;
+  for (const math::Dimension& each : compilation.program.dims) base[each.name] = std::min<std::int64_t>(each.value, miniature ? 3 : 2);
+  std::vector<DimValues> shapes;
+  for (std::size_t row = 0; row < 5; ++row) {
+    DimValues shape = base;
+    for (std::size_t i = 0; i < tiled.size(); ++i) {
+      const auto sizes = sizes_for(miniature ? std::min(miniature_tile, tiled[i].tile) : tiled[i].tile);
+      shape[tiled[i].dim] = sizes[(row * (i + 1) + i) % sizes.size()];
+    }
+    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+/// Dimensions that the program declares with one value may have to stay equal.
+DimValues tie_equal_dims(const math::Program& program, DimValues shape) {
+  std::map<std::int64_t, std::int64_t> value_of;
+  for (const math::Dimension& each : program.dims) shape[each.name] = value_of.emplace(each.value, shape.at(each.name)).first->second;
+  return shape;
+}
+
+/// nullopt where the program is not defined at the shape (its conditions, its index ranges): that is no fault of a plan.
+std::optional<SmallPlan> plan_at(const Compilation& compilation, const DimValues& shape, const Trace& trace) {
+  Inputs inputs = compilation.inputs;
+  for (const auto& [dimension, value] : shape) inputs.dims[dimension.text()] = value;
+  const auto file = lang::parse_file(inputs.source, inputs.dims);
+  if (!file) return std::nullopt;
+  inputs.trace = trace;
+  const auto small = compile(inputs);
+  if (small) return SmallPlan{shape, (*small)->program, (*small)->record, {}};
+  const auto& messages = small.error();
+  return SmallPlan{shape, compilation.program, {}, messages.empty() ? "The compiler gives no plan." : messages.front().message};
+}
+
+/// The plan's complete trace with small tiles.
+Trace miniature_trace(const Compilation& compilation) {
+  Trace trace = compilation.record.trace;
+  for (TraceEntry& entry : trace.entries) {
+    const auto decision = std::find_if(compilation.record.decisions.begin(), compilation.record.decisions.end(),
+                                       [&](const Decision& each) { return each.site == entry.site; });
+    if (decision == compilation.record.decisions.end() || decision->kind != "tile") continue;
+    if (std::strtoll(entry.choice.c_str(), nullptr, 10) > miniature_tile) entry.choice = std::to_string(miniature_tile);
+  }
+  return trace;
+}
+
+/// Tile decisions of the compilation that the small plan never asks: an axis so short that it needs no loop.
+std::vector<std::string> missing_sites(const Compilation& compilation, const SmallPlan& plan) {
+  std::vector<std::string> missing;
+  for (const Decision& decision : compilation.record.decisions) {
+    const auto& small = plan.record.decisions;
+    const bool asked = std::any_of(small.begin(), small.end(), [&](const Decision& each) { return each.site == decision.site; });
+    if (decision.kind == "tile" && !asked) missing.push_back(decision.site);
+  }
+  return missing;
+}
+
+/// The shape with the dimensions of those sites longer than any axis that rides whole, as far as the program itself is that long.
+DimValues lengthened(const Compilation& compilation, const math::Program& opened, DimValues shape, const std::vector<std::string>& sites) {
+  constexpr std::int64_t longer_than_whole = 257;
+  for (const std::string& site : sites) {
+    const auto dimension = dim_of_index(opened, index_of_site(site));
+    if (!dimension) continue;
+    for (const math::Dimension& each : compilation.program.dims)
+      if (each.name == *dimension) shape[each.name] = std::max(shape[each.name], std::min(each.value, longer_than_whole));
+  }
+  return shape;
+}
+
+std::int64_t trips_of(const loop::Loop& loop, const DimValues& dims) {
+  std::int64_t longest = 1;
+  for (const auto& [name, value] : dims) longest = std::max(longest, value);
+  const auto tile = evaluate_integer(loop.tile, dims);
+  const auto extent = evaluate_integer(loop.hi - loop.lo, dims);
+  return std::max<std::int64_t>(extent.value_or(longest), 0) / std::max<std::int64_t>(tile.value_or(1), 1) + 1;
+}
+
+/// Longest chain of trips through fold loops below the node.
+std::int64_t moves_below(const loop::NodeRef& node, const DimValues& dims, int depth) {
+  constexpr int deepest = 400;
+  if (!node || depth > deepest) return 0;
+  if (const auto* loop = std::get_if<loop::Loop>(node.get())) {
+    const std::int64_t inner = moves_below(loop->body, dims, depth + 1);
+    return loop->mark == loop::Mark::fold ? trips_of(*loop, dims) + inner : inner;
+  }
+  if (const auto* combine = std::get_if<loop::Combine>(node.get())) return evaluate_integer(combine->count, dims).value_or(0);
+  std::int64_t total = 0;
+  if (const auto* sequence = std::get_if<loop::Sequence>(node.get()))
+    for (const loop::NodeRef& each : sequence->items) total += moves_below(each, dims, depth + 1);
+  return total;
+}
+
+bool has_repair(const loop::Program& program) {
+  return std::any_of(program.math.statements.begin(), program.math.statements.end(), [](const math::Statement& each) {
+    const auto* reduction = each.reduction();
+    return reduction != nullptr && reduction->repair.has_value();
+  });
+}
+
+}  // namespace
+
+std::vector<SmallPlan> small_plans(const Compilation& compilation, bool miniature, std::size_t at_most) {
+  std::vector<SmallPlan> plans;
+  const Trace trace = miniature ? miniature_trace(compilation) : compilation.record.trace;
+  const auto add = [&](const DimValues& shape) {
+    auto plan = plan_at(compilation, shape, trace);
+    if (!plan) plan = plan_at(compilation, tie_equal_dims(compilation.program, shape), trace);
+    if (plan) plans.push_back(*std::move(plan));
+  };
+  for (const DimValues& shape : shapes_for(compilation, tiled_dims(compilation), miniature)) {
+    if (plans.size() < at_most) add(shape);
+  }
+  if (plans.empty()) {  // a program without tiled or free dimensions: its own sizes
+    add(default_dims(compilation.program));
+  } else if (const auto missing = missing_sites(compilation, plans.front()); !missing.empty()) {
+    const DimValues shape = lengthened(compilation, opened_program(compilation), plans.front().shape, missing);
+    if (shape != plans.front().shape) add(shape);
+  }
+  return plans;
+}
+
+std::vector<std::int64_t> tile_edges(const Compilation& compilation, bool miniature) {
+  std::set<std::int64_t> edges{0};
+  for (const TiledDim& each : tiled_dims(compilation)) {
+    const std::int64_t tile = miniature ? std::min(miniature_tile, each.tile) : each.tile;
+    for (const std::int64_t edge : {tile - 1, tile, 2 * tile}) edges.insert(edge);
+  }
+  return {edges.begin(), edges.end()};
+}
+
+std::int64_t moves_of(const SmallPlan& plan) {
+  std::int64_t most = 0;
+  for (const Step& step : plan.record.steps)
+    if (step.after.level == Level::loop && has_repair(step.after.loop()))
+      most = std::max(most, moves_below(step.after.loop().root, plan.shape, 0));
+  return most;
+}
+
+}  // namespace fathom::session
