@@ -59,17 +59,33 @@ std::optional<Refusal> refusal_of(const Fusion* fusion, const Result<loop::Progr
   return attempt.error();
 }
 
-/// A person writes `acc` and the producers; the carrier is moved in terms of its own name and the gauges.
-Expr as_move(Expr written, const math::Repair& repair) {
-  Substitution names = {{symbol(Symbol("acc")), symbol(repair.carried.front().name)}};
+/// A person writes `acc`, the producers and scalars; the carrier is moved in terms of its own name and the gauges. A name that is none of
+/// these cannot be read where the carrier moves.
+Result<Expr> as_move(Expr written, const math::Repair& repair, const math::Program& program) {
+  const Symbol carrier = repair.carried.front().name;
+  Substitution names = {{symbol(Symbol("acc")), symbol(carrier)}};
+  std::set<Symbol> known = {carrier};
   for (const math::Gauge& gauge : repair.gauges) {
+    known.insert({gauge.name, primed(gauge.name)});
     if (!gauge.reference.is(Op::read)) continue;
     const Symbol producer = gauge.reference.name();
     names[symbol(producer)] = symbol(gauge.name);
     names[symbol(primed(producer))] = symbol(primed(gauge.name));
     names[gauge.reference] = symbol(gauge.name);
   }
-  return substitute(written, names);
+  for (const math::Parameter& parameter : program.params) {
+    if (parameter.extents.empty()) names.emplace(symbol(parameter.name), read(parameter.name, {}));
+  }
+  for (const math::Dimension& dimension : program.dims) names.emplace(symbol(dimension.name), dim(dimension.name));
+  const Expr move = substitute(written, names);
+  std::string unknown;
+  visit(move, [&](Expr part) {
+    const bool is_scalar = part.is(Op::read) && part.args().empty() && program.param(part.name()) != nullptr;
+    const bool is_name = part.is(Op::symbol) || part.is(Op::read) || part.is(Op::call) || part.is(Op::reduce) || part.is(Op::index);
+    if (is_name && !is_scalar && !(part.is(Op::symbol) && known.contains(part.name()))) unknown = part.name().text();
+  });
+  if (!unknown.empty()) return refuse(fmt::format("{} is not at hand where {} moves.", unknown, carrier.text()), {unknown});
+  return move;
 }
 
 class Fuser {
@@ -130,20 +146,22 @@ class Fuser {
     decision.reason = "Derived.";
     decision.alternatives = {{fusion.repair_text, std::nullopt, std::nullopt}};
     Expr unsound;
-    decision = log_->decide(std::move(decision), [&](std::string_view written) { return judge(written, fusion, unsound); });
+    decision = log_->decide(std::move(decision), [&](std::string_view written) { return judge(written, fusion, *repair, unsound); });
     if (!unsound || decision.choice == fusion.repair_text || repair->carried.size() != 1) return;
-    repair->carried.front().move = as_move(unsound, *repair);
+    repair->carried.front().move = unsound;
     note.says += fmt::format(" UNSOUND: {} is repaired by {}, which is not derived.", site.consumer.text(), decision.choice);
   }
 
-  [[nodiscard]] Result<void> judge(std::string_view written, const Fusion& fusion, Expr& unsound) const {
+  [[nodiscard]] Result<void> judge(std::string_view written, const Fusion& fusion, const math::Repair& repair, Expr& unsound) const {
     if (!log_->options().parse_expression) return refuse("A written repair cannot be read here.");
     const Result<Expr> parsed = log_->options().parse_expression(written);
     if (!parsed) return tl::unexpected<Refusal>(parsed.error());
     const algebra::Judgement judgement = algebra::judge_repair(log_->opened(), log_->analysis(), fusion.consumer, *parsed);
     if (judgement.verdict == algebra::Verdict::derived) return {};
-    if (log_->options().unsound) {
-      unsound = *parsed;
+    if (log_->options().unsound && repair.carried.size() == 1) {
+      const Result<Expr> move = as_move(*parsed, repair, program_.math);
+      if (!move) return tl::unexpected<Refusal>(move.error());
+      unsound = *move;
       return {};
     }
     return refuse(judgement.says + (judgement.counterexample.empty() ? "" : " " + judgement.counterexample), {fusion.consumer.text()},
