@@ -2,6 +2,7 @@
 // and explorer call this and nothing below.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -77,6 +78,20 @@ struct CheckOptions {
 /// Fills Step::check of every step (DESIGN 6). Steps before and at Kernel run in the interpreter.
 void check_steps(Compilation&, const CheckOptions& = {});
 [[nodiscard]] Check check_step(const Compilation&, const Step&, const CheckOptions& = {});
+
+/// The cases that steps of one level are judged by: small plans, data and references, prepared once. They judge any IR that takes the place
+/// of a step's just as they judge the step: that is how the check itself is checked (tests/mutants).
+class Cases {
+ public:
+  using Edit = std::function<Ir(const Ir&)>;
+  Cases(const Compilation&, Level, const CheckOptions& = {});
+  /// `edit` is applied to the step's IR in every small plan; empty: the step as it is.
+  [[nodiscard]] Check check(const Step&, const Edit& edit = {}) const;
+
+ private:
+  struct Prepared;
+  std::shared_ptr<const Prepared> prepared_;
+};
 
 // ---- documents about a compilation ----
 [[nodiscard]] std::string steps_json(const Compilation&);
