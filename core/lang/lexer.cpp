@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 #include "lang/parser.hpp"
 
 namespace fathom::lang {
@@ -156,8 +158,7 @@ class Lexer {
       sink_.error(span(begin, at_), "`" + std::string(1, bytes[0]) + "` is not part of the notation");
       return std::nullopt;
     }
-    constexpr std::string_view hex = "0123456789abcdef";
-    sink_.error(span(begin, at_), std::string("byte 0x") + hex[first >> 4U] + hex[first & 15U] + " is not part of the notation",
+    sink_.error(span(begin, at_), fmt::format("byte 0x{:02x} is not part of the notation", first),
                 "a text is plain ASCII; only comments may hold other characters");
     return std::nullopt;
   }
