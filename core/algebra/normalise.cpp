@@ -2,6 +2,8 @@
 // reduction; the second finds the terms of what is left, which are then final. Elementwise statements are looked through and come back
 // where two terms share a value: under the name that the text gave it, else NAME.term. Statements that no result needs are gone.
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <tuple>
 
 #include "algebra/derive.hpp"
@@ -66,18 +68,20 @@ Program moved_behind(const ProgramView& view, const std::vector<Derived>& all, s
   return moved;
 }
 
-/// Orders the operands of sums and products by where their indices and parameters stand in the program, never by name: renaming a
-/// program renames its normal form and changes nothing else.
+/// A statement that a result needs, and its values as the normal form has them.
+struct Live {
+  const Statement* statement = nullptr;
+  std::vector<Expr> values;
+};
+
+/// Orders the operands of sums and products by where their indices stand in the parameters and in the program, never by name: renaming a
+/// program renames its normal form and changes nothing else; nor do statements that nothing needs.
 class Arranger {
  public:
-  explicit Arranger(const Program& program) {
-    for (const Statement& statement : program.statements) {
-      for (const Axis& axis : statement.axes) rank_.emplace(axis.index, static_cast<int>(rank_.size()));
-      if (const Reduction* reduction = statement.reduction())
-        for (const Axis& axis : reduction->over) rank_.emplace(axis.index, static_cast<int>(rank_.size()));
-    }
+  Arranger(const Program& program, const std::vector<Live>& live) {
+    rank_indices(program, live);
     for (const math::Parameter& parameter : program.params) tensor_.emplace(parameter.name, static_cast<int>(tensor_.size()));
-    for (const Statement& statement : program.statements) tensor_.emplace(statement.name, static_cast<int>(tensor_.size()));
+    for (const Live& each : live) tensor_.emplace(each.statement->name, static_cast<int>(tensor_.size()));
     for (const math::Dimension& dimension : program.dims) tensor_.emplace(dimension.name, static_cast<int>(tensor_.size()));
   }
 
@@ -137,6 +141,38 @@ class Arranger {
     return key;
   }
 
+  /// By the first parameter and subscript that an index stands at; where none is, by its first axis.
+  void rank_indices(const Program& program, const std::vector<Live>& live) {
+    std::vector<Symbol> order;
+    std::map<Symbol, std::size_t> places;
+    const auto meet = [&](const Axis& axis) {
+      if (places.emplace(axis.index, std::numeric_limits<std::size_t>::max()).second) order.push_back(axis.index);
+    };
+    for (const Live& each : live) {
+      for (const Axis& axis : each.statement->axes) meet(axis);
+      if (const Reduction* reduction = each.statement->reduction())
+        for (const Axis& axis : reduction->over) meet(axis);
+    }
+    std::map<Symbol, std::size_t> first;
+    std::size_t subscripts = 0;
+    for (const math::Parameter& parameter : program.params) {
+      first.emplace(parameter.name, subscripts);
+      subscripts += parameter.extents.size();
+    }
+    for (const Live& each : live)
+      for (Expr value : each.values)
+        visit(value, [&](Expr part) {
+          const auto start = part.is(Op::read) ? first.find(part.name()) : first.end();
+          if (start == first.end()) return;
+          for (std::size_t k = 0; k < part.args().size(); ++k) {
+            const auto place = part.arg(k).is(Op::index) ? places.find(part.arg(k).name()) : places.end();
+            if (place != places.end()) place->second = std::min(place->second, start->second + k);
+          }
+        });
+    std::stable_sort(order.begin(), order.end(), [&](Symbol a, Symbol b) { return places.at(a) < places.at(b); });
+    for (const Symbol index : order) rank_.emplace(index, static_cast<int>(rank_.size()));
+  }
+
   std::map<Symbol, int> rank_;
   std::map<Symbol, int> tensor_;
   std::map<Expr, Expr> done_;
@@ -145,7 +181,7 @@ class Arranger {
 class Emitter {
  public:
   Emitter(const ProgramView& view, const std::vector<Derived>& all, const std::map<Symbol, Symbol>& came_from)
-      : view_(view), facts_(view), arranged_(view.program()), came_from_(came_from) {
+      : view_(view), facts_(view), came_from_(came_from) {
     normal_.program = view.program();
     normal_.program.statements.clear();
     std::size_t next = 0;
@@ -166,29 +202,33 @@ class Emitter {
     std::set<Symbol> needed;
     for (const math::Parameter& result : view_.program().results) needed.insert(result.name);
     const auto& statements = view_.program().statements;
+    std::vector<Live> live;
     for (auto it = statements.rbegin(); it != statements.rend(); ++it) {
       if (needed.count(it->name) == 0) continue;
       order_.insert(order_.begin(), &*it);
-      for (Expr value : values_of_statement(*it))
+      live.insert(live.begin(), {&*it, unarranged_values(*it)});
+      for (Expr value : live.front().values)
         for (Symbol name : tensors_read(value)) needed.insert(name);
       if (const Reduction* reduction = it->reduction())
         for (const Axis& axis : reduction->over)
           for (Expr bound : {axis.lo, axis.hi})
             for (Symbol name : tensors_read(bound)) needed.insert(name);
     }
+    arranged_.emplace(view_.program(), live);
+  }
+
+  std::vector<Expr> unarranged_values(const Statement& statement) {
+    const Map* map = statement.map();
+    if (map == nullptr) return derived_.at(statement.name)->parts[0].values;
+    Normaliser n(facts_, Roles({}, {}));
+    return {n.canonical(view_.inlined(map->value))};
   }
 
   const std::vector<Expr>& values_of_statement(const Statement& statement) {
     const auto found = values_.find(statement.name);
     if (found != values_.end()) return found->second;
-    std::vector<Expr> values;
-    if (const Map* map = statement.map()) {
-      Normaliser n(facts_, Roles({}, {}));
-      values = {n.canonical(view_.inlined(map->value))};
-    } else {
-      values = derived_.at(statement.name)->parts[0].values;
-    }
-    for (Expr& value : values) value = arranged_(value);
+    std::vector<Expr> values = unarranged_values(statement);
+    for (Expr& value : values) value = (*arranged_)(value);
     return values_.emplace(statement.name, std::move(values)).first->second;
   }
 
@@ -303,7 +343,7 @@ class Emitter {
 
   const ProgramView& view_;
   Facts facts_;
-  Arranger arranged_;
+  std::optional<Arranger> arranged_;  // once it is known what is live
   const std::map<Symbol, Symbol>& came_from_;
   std::map<Symbol, const Derived*> derived_;
   std::map<Symbol, std::vector<Expr>> values_;
@@ -333,11 +373,24 @@ NormalForm normalise(const Program& opened, const Analysis&) {
   return normal;
 }
 
+namespace {
+/// One compilation asks about each consumer of one program several times: the last program's analysis is kept, known by its text.
+const Analysis& analysis_of(const Program& normalised) {
+  thread_local std::string text;
+  thread_local Analysis analysis;
+  if (std::string now = print(normalised); now != text) {
+    analysis = analyse(normalised);
+    text = std::move(now);
+  }
+  return analysis;
+}
+}  // namespace
+
 Result<math::Repair> repair_for(const Program& normalised, const Analysis& given, Symbol consumer) {
   const Statement* statement = normalised.find(consumer);
   if (statement == nullptr || statement->reduction() == nullptr)
     return refuse("There is no reduction " + consumer.text() + " in this program.", {consumer.text()});
-  const Analysis own = analyse(normalised);
+  const Analysis& own = analysis_of(normalised);
   const Fusion* fusion = own.find(consumer);
   if (const Fusion* told = given.find(consumer); told != nullptr && told->refusal && fusion != nullptr && fusion->refusal)
     return tl::unexpected(*told->refusal);

@@ -142,8 +142,8 @@ double milliseconds(const Work& work, const Target& target) {
   const auto over = [](double amount, double rate) { return rate > 0 ? amount / rate : 0; };
   // What comes on chip is written there and read again.
   const double chip = over(2 * work.loaded, rates.on_chip_bytes);
-  const double compute =
-      over(work.matrix_flops, rates.matrix_flops) + over(work.flops - work.matrix_flops, rates.vector_flops) + over(work.exps, rates.exps);
+  const double compute = over(work.matrix_flops + work.fill, rates.matrix_flops) +
+                         over(work.flops - work.matrix_flops, rates.vector_flops) + over(work.exps, rates.exps);
   const double overhead = over(work.trips * statement_price * target.lanes, rates.vector_flops);
   const double memory = over(work.read + work.written, rates.memory_bytes);
   const auto at_once = static_cast<double>(std::max(1, target.workgroups));
@@ -156,10 +156,10 @@ double milliseconds(const Work& work, const Target& target) {
 
 Cost predict(const Ir& ir, const math::Program& written, const Target& target) {
   if (ir.level == Level::math) {
-    return total(work_of(math::is_opened(ir.math()) ? ir.math() : math::open(ir.math())), target);
+    return total(work_of(math::is_opened(ir.math()) ? ir.math() : math::open(ir.math()), target), target);
   }
-  if (ir.level == Level::loop) return total(work_of(ir.loop()), target);
-  return total(work_of(ir.module(), math::default_dims(written)), target);
+  if (ir.level == Level::loop) return total(work_of(ir.loop(), target), target);
+  return total(work_of(ir.module(), math::default_dims(written), target), target);
 }
 
 }  // namespace fathom::passes

@@ -12,6 +12,7 @@ namespace fathom::passes {
 struct Work {
   double flops = 0;         ///< all arithmetic, matrix products included
   double matrix_flops = 0;  ///< of contractions that atoms can do
+  double fill = 0;          ///< what atoms could have done while their accumulators were filled and drained
   double exps = 0;
   double read = 0, written = 0;  ///< bytes of main memory
   double loaded = 0;             ///< bytes into the nearest space, reloads included
@@ -33,10 +34,10 @@ struct Operations {
 [[nodiscard]] double milliseconds(const Work&, const Target&);
 
 /// Work of each kernel of a module at the dimension values.
-[[nodiscard]] std::vector<Work> work_of(const kernel::Module&, const DimValues&);
+[[nodiscard]] std::vector<Work> work_of(const kernel::Module&, const DimValues&, const Target&);
 /// Work of each nest of a Loop program, or of each statement of an opened Math program, at its own default dimension values.
-[[nodiscard]] std::vector<Work> work_of(const loop::Program&);
-[[nodiscard]] std::vector<Work> work_of(const math::Program& opened);
+[[nodiscard]] std::vector<Work> work_of(const loop::Program&, const Target&);
+[[nodiscard]] std::vector<Work> work_of(const math::Program& opened, const Target&);
 
 /// A contraction whose two factors each have an axis of the result to themselves.
 [[nodiscard]] bool is_matrix_product(const math::Statement&);

@@ -84,8 +84,8 @@ struct Frame {
 class NestCounter {
  public:
   /// `in_memory`: tensors that nests exchange, and results. `here`: what this nest computes.
-  NestCounter(const math::Program& program, const std::set<Symbol>& in_memory, std::set<Symbol> here)
-      : program_(&program), in_memory_(&in_memory), here_(std::move(here)), values_(math::default_dims(program)) {}
+  NestCounter(const math::Program& program, const std::set<Symbol>& in_memory, std::set<Symbol> here, const Target& target)
+      : program_(&program), in_memory_(&in_memory), here_(std::move(here)), target_(&target), values_(math::default_dims(program)) {}
 
   Work run(const NodeRef& root) {
     walk(root);
@@ -232,7 +232,7 @@ class NestCounter {
     std::vector<Read> reads;       ///< of main memory, for which this statement pays
     std::vector<Expr> moved_exps;  ///< of the repair, for which this statement pays
     double move_flops = 0;
-    bool is_product = false, is_written = false;
+    bool is_product = false, is_written = false, folds_lanes = false;
   };
 
   const Facts& facts_of(const Statement& statement) {
@@ -254,10 +254,46 @@ class NestCounter {
       facts.each.flops += combine.flops;
       facts.each.exps += combine.exps;
       facts.is_product = is_matrix_product(statement);
+      facts.folds_lanes = !facts.is_product && along_lanes(statement);
       if (reduction->repair) find_moves(*reduction->repair, facts);
     }
-    count_tile(statement.name.text(), facts.result_names, statement.axes, bytes_per_element(*program_, statement.name));
+    if (!takes_place_of_operand(statement, facts.result_names))
+      count_tile(statement.name.text(), facts.result_names, statement.axes, bytes_per_element(*program_, statement.name));
     return facts;
+  }
+
+  /// An elementwise value over the axes of a tile that it reads is written over it.
+  bool takes_place_of_operand(const Statement& statement, const std::set<Symbol>& indices) const {
+    if (statement.map() == nullptr) return false;
+    bool found = false;
+    visit(statement.map()->value, [&](Expr e) {
+      found = found || (e.is(Op::read) && here_.contains(e.name()) && e.name() != statement.name && free_indices(e) == indices);
+    });
+    return found;
+  }
+
+  /// Does the fold run over what lies contiguous in an operand, so that lanes hold parts of one result?
+  static bool along_lanes(const Statement& statement) {
+    const math::Reduction& reduction = *statement.reduction();
+    bool found = false;
+    for (const Expr value : values_of(statement))
+      visit(value, [&](Expr e) {
+        if (!e.is(Op::read) || e.args().empty()) return;
+        for (const math::Axis& axis : reduction.over) found = found || e.args().back() == index(axis.index);
+      });
+    return found;
+  }
+  [[nodiscard]] double lane_halvings() const {
+    double halvings = 0;
+    for (int lanes = target_->lanes; lanes > 1; lanes /= 2) halvings += 1;
+    return halvings;
+  }
+
+  /// Elements of the contracted axes that a trip takes: as many steps an accumulator stays in registers.
+  double depth_of(const math::Reduction& reduction) {
+    double depth = 1;
+    for (const math::Axis& axis : reduction.over) depth *= box_of(axis.index, reduction.over);
+    return std::max(depth, 1.0);
   }
 
   /// One tile serves all statements of the nest that read it: the first pays.
@@ -287,7 +323,12 @@ class NestCounter {
     work_.trips += evaluations({}, {}, none).exact;
     work_.flops += facts.each.flops * n.exact;
     work_.exps += facts.each.exps * n.exact;
-    if (facts.is_product) work_.matrix_flops += 2 * n.exact;
+    if (facts.is_product) {
+      work_.matrix_flops += 2 * n.exact;
+      if (!target_->atoms.empty()) work_.fill += 2 * n.exact * target_->atoms.front().fill / depth_of(*statement.reduction());
+    } else if (facts.folds_lanes) {  // once a trip a row's lanes are combined: a shuffle and an operation on vectors a halving
+      work_.flops += 2 * target_->lanes * lane_halvings() * evaluations(facts.result_names, statement.axes, none).exact;
+    }
     elements_ += n.exact * (facts.each.flops + facts.each.exps);
     computed_ += n.computed * (facts.each.flops + facts.each.exps);
     // Once a trip every carrier is moved, and every factor computed once for all carriers that use it.
@@ -342,6 +383,7 @@ class NestCounter {
   const math::Program* program_;
   const std::set<Symbol>* in_memory_;
   std::set<Symbol> here_;
+  const Target* target_;
   DimValues values_;
   Work work_;
   std::vector<Frame> frames_;
@@ -378,7 +420,7 @@ std::vector<NodeRef> roots_of(const loop::Program& program) {
 
 }  // namespace
 
-std::vector<Work> work_of(const loop::Program& program) {
+std::vector<Work> work_of(const loop::Program& program, const Target& target) {
   const std::vector<NodeRef> roots = roots_of(program);
   std::vector<std::set<Symbol>> computed(roots.size());
   std::map<Symbol, std::size_t> home;
@@ -395,17 +437,17 @@ std::vector<Work> work_of(const loop::Program& program) {
     }
   }
   std::vector<Work> all;
-  for (std::size_t i = 0; i < roots.size(); ++i) all.push_back(NestCounter(program.math, in_memory, computed[i]).run(roots[i]));
+  for (std::size_t i = 0; i < roots.size(); ++i) all.push_back(NestCounter(program.math, in_memory, computed[i], target).run(roots[i]));
   return all;
 }
 
-std::vector<Work> work_of(const math::Program& opened) {
+std::vector<Work> work_of(const math::Program& opened, const Target& target) {
   std::set<Symbol> in_memory;
   for (const Statement& statement : opened.statements) in_memory.insert(statement.name);
   std::vector<Work> all;
   for (const Statement& statement : opened.statements) {
     const auto leaf = std::make_shared<const loop::Node>(loop::Leaf{statement.name});
-    Work work = NestCounter(opened, in_memory, {statement.name}).run(leaf);
+    Work work = NestCounter(opened, in_memory, {statement.name}, target).run(leaf);
     // No loops yet: nothing is tiled, nothing is on chip, and no axis is known to be parallel.
     work.on_chip = 0;
     work.loaded = work.read;

@@ -1,6 +1,7 @@
 // Work of Tile and Kernel modules, counted on their statements: a node is evaluated over the axes that it varies with, times the trips of
 // the loops around it, times the work items (a sample of them where there are many).
 #include <algorithm>
+#include <iterator>
 
 #include "passes/cost.hpp"
 
@@ -15,7 +16,8 @@ constexpr std::int64_t most_samples = 32;
 
 class KernelCounter {
  public:
-  KernelCounter(const Module& module, const Kernel& kernel, DimValues values) : kernel_(&kernel), values_(std::move(values)) {
+  KernelCounter(const Module& module, const Kernel& kernel, DimValues values, const Target& target)
+      : kernel_(&kernel), target_(&target), values_(std::move(values)) {
     const auto memory = [&](Symbol name, DType dtype, const std::vector<Expr>& box) {
       double bytes = size_in_bytes(dtype);
       element_bytes_[name] = bytes;
@@ -110,13 +112,32 @@ class KernelCounter {
     return elements;
   }
 
-  /// Each distinct node over the axes that it varies with; subscripts are free.
+  /// What one evaluation of an expression over its axes does: the same in every trip.
+  struct Amount {
+    double flops = 0, matrix_flops = 0, fill = 0, exps = 0;
+    std::map<Symbol, double> read;
+  };
+
   void expression(Expr root, double weight) {
+    if (!root) return;
+    const auto [at, is_new] = amounts_.try_emplace(root);
+    if (is_new) at->second = amount_of(root);
+    const Amount& once = at->second;
+    work_.flops += weight * once.flops;
+    work_.matrix_flops += weight * once.matrix_flops;
+    work_.fill += weight * once.fill;
+    work_.exps += weight * once.exps;
+    for (const auto& [tensor, bytes] : once.read) read_[tensor] += weight * bytes;
+  }
+
+  /// Each distinct node over the axes that it varies with; subscripts are free.
+  Amount amount_of(Expr root) {
+    Amount once;
     std::set<Expr> seen;
     const std::function<void(Expr)> walk = [&](Expr e) {
       if (!e || !seen.insert(e).second) return;
       if (e.is(Op::read)) {
-        if (tensor_bytes_.contains(e.name())) read_[e.name()] += weight * domain(free_indices(e)) * element_bytes_[e.name()];
+        if (tensor_bytes_.contains(e.name())) once.read[e.name()] += domain(free_indices(e)) * element_bytes_[e.name()];
         return;
       }
       if (e.is(Op::reduce)) {
@@ -125,9 +146,9 @@ class KernelCounter {
           walk(value);
           inside.merge(free_indices(value));
         }
-        const double elements = weight * domain(inside);
-        work_.flops += elements;
-        if (is_product(e)) work_.matrix_flops += 2 * elements;
+        const double elements = domain(inside);
+        once.flops += elements;
+        if (is_product(e)) multiply(once, elements, domain(std::set<Symbol>(e.node().bound.begin(), e.node().bound.end())));
         return;
       }
       const Operations all = operations_in(e);
@@ -135,13 +156,14 @@ class KernelCounter {
       // This node alone: an operation whose operands are opaque.
       if (all.flops + all.exps > 0) {
         if (is_transcendental(e.op())) {
-          work_.exps += weight * domain(free_indices(e));
+          once.exps += domain(free_indices(e));
         } else if (kind(e.op()) == OpKind::infix || kind(e.op()) == OpKind::prefix || kind(e.op()) == OpKind::function) {
-          work_.flops += weight * domain(free_indices(e));
+          once.flops += domain(free_indices(e));
         }
       }
     };
     walk(root);
+    return once;
   }
 
   /// sum over products of two values that each have an axis of the result to themselves.
@@ -175,11 +197,20 @@ class KernelCounter {
   }
 
   void product(const kernel::Mma& mma, double weight) {
-    std::set<Symbol> indices = indices_of(mma.a);
-    indices.merge(indices_of(mma.b));
-    const double flops = 2 * weight * domain(indices);
-    work_.flops += flops;
-    work_.matrix_flops += flops;
+    std::set<Symbol> indices = indices_of(mma.a), contracted;
+    const std::set<Symbol> right = indices_of(mma.b);
+    std::set_intersection(indices.begin(), indices.end(), right.begin(), right.end(), std::inserter(contracted, contracted.end()));
+    indices.insert(right.begin(), right.end());
+    const double products = weight * domain(indices);
+    work_.flops += 2 * products;
+    multiply(work_, products, domain(contracted));
+  }
+
+  /// Into an Amount or a Work.
+  template <class Sum>
+  void multiply(Sum& sum, double products, double depth) const {
+    sum.matrix_flops += 2 * products;
+    if (!target_->atoms.empty()) sum.fill += 2 * products * target_->atoms.front().fill / std::max(1.0, depth);
   }
 
   void measure_space() {
@@ -199,14 +230,16 @@ class KernelCounter {
   }
 
   const Kernel* kernel_;
+  const Target* target_;
   DimValues values_;
+  std::map<Expr, Amount> amounts_;
   std::map<Symbol, double> extents_, element_bytes_, tensor_bytes_, read_, written_, tiles_;
   Work work_;
 };
 
 }  // namespace
 
-std::vector<Work> work_of(const kernel::Module& module, const DimValues& dims) {
+std::vector<Work> work_of(const kernel::Module& module, const DimValues& dims, const Target& target) {
   DimValues values = dims;
   for (const math::Dimension& each : module.dims) values.try_emplace(each.name, each.value);
   for (const kernel::Let& let : module.lets) {
@@ -215,7 +248,7 @@ std::vector<Work> work_of(const kernel::Module& module, const DimValues& dims) {
   std::vector<Work> all;
   for (const Kernel& each : module.kernels) {
     const auto launched = each.when ? evaluate_integer(each.when, values) : std::nullopt;
-    if (!launched || *launched != 0) all.push_back(KernelCounter(module, each, values).run());
+    if (!launched || *launched != 0) all.push_back(KernelCounter(module, each, values, target).run());
   }
   return all;
 }

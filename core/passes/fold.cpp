@@ -148,7 +148,7 @@ class Folder {
   }
   /// The parallel loops alone leave workgroups without work.
   [[nodiscard]] bool is_idle(const FoldSite& site) const {
-    const std::vector<Work> all = work_of(program_);
+    const std::vector<Work> all = work_of(program_, log_->target());
     return std::all_of(site.nests.begin(), site.nests.end(), [&](std::size_t nest) {
       return nest >= all.size() || all[nest].items < static_cast<double>(log_->target().workgroups);
     });

@@ -47,6 +47,35 @@ std::optional<Product> product_of(const Contraction& c, const std::vector<Expr>&
   return std::nullopt;
 }
 
+/// The kernel's own name of an atom, declared when it is first used.
+Symbol atom_name(kernel::Kernel& k, Symbol atom, Names& names) {
+  for (const kernel::AtomUse& use : k.atoms) {
+    if (use.atom == atom) return use.name;
+  }
+  const Symbol name = names.fresh("fma");
+  k.atoms.push_back({name, atom});
+  return name;
+}
+
+kernel::Mma* find_product(Block& block, Symbol token) {
+  for (Statement& s : block) {
+    if (auto* mma = std::get_if<kernel::Mma>(&s.op); mma != nullptr && mma->token == token) return mma;
+    auto* loop = std::get_if<kernel::For>(&s.op);
+    auto* when = std::get_if<kernel::When>(&s.op);
+    if (loop == nullptr && when == nullptr) continue;
+    if (kernel::Mma* found = find_product(loop != nullptr ? loop->body : when->body, token)) return found;
+  }
+  return nullptr;
+}
+
+void collect_atoms(const Block& block, std::set<Symbol>& used) {
+  for (const Statement& s : block) {
+    if (const auto* mma = std::get_if<kernel::Mma>(&s.op)) used.insert(mma->atom);
+    if (const auto* loop = std::get_if<kernel::For>(&s.op)) collect_atoms(loop->body, used);
+    if (const auto* when = std::get_if<kernel::When>(&s.op)) collect_atoms(when->body, used);
+  }
+}
+
 class AtomPlacer {
  public:
   AtomPlacer(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names)
@@ -65,16 +94,17 @@ class AtomPlacer {
 
  private:
   /// f32 atoms only: operands are widened when they are packed.
-  const MatrixAtom* atom_for(const Product& p, Symbol result) {
+  AtomChoice atoms_for(const Product& p, Symbol result) {
     const std::int64_t m = extent_of(kernel_, p.m), n = extent_of(kernel_, p.n), k = extent_of(kernel_, p.k);
-    const MatrixAtom* best = nullptr;
+    AtomChoice choice{Symbol(), result, m, n, k, {}};
     for (const MatrixAtom& atom : target_.atoms) {
-      if (atom.a != DType::f32 || atom.b != DType::f32 || m % atom.m != 0 || n % atom.n != 0 || k % atom.k != 0 || m == 0 || n == 0 ||
-          k == 0)
+      const bool divides = m % atom.m == 0 && n % atom.n == 0;
+      if (atom.a != DType::f32 || atom.b != DType::f32 || !(divides || atom.ragged) || k % atom.k != 0 || m == 0 || n == 0 || k == 0)
         continue;
-      if (best == nullptr || atom.m * atom.n > best->m * best->n) best = &atom;
+      choice.candidates.emplace_back(atom.name, price(atom, m, n, k));
     }
-    if (best == nullptr && !target_.atoms.empty()) {
+    std::stable_sort(choice.candidates.begin(), choice.candidates.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (choice.candidates.empty() && !target_.atoms.empty()) {
       const MatrixAtom& first = target_.atoms.front();
       summary_.refusals.push_back(
           {fmt::format("The product {} is {}x{} over {}; no atom of {} divides it (the first is {}, {}x{}).", result.text(), m, n, k,
@@ -82,16 +112,13 @@ class AtomPlacer {
            {result.text()},
            fmt::format("Take a tile of {} that {} divides and one of {} that {} divides.", p.m.text(), first.m, p.n.text(), first.n)});
     }
-    return best;
+    return choice;
   }
 
-  Symbol atom_name(const MatrixAtom& atom) {
-    for (const kernel::AtomUse& use : kernel_.atoms) {
-      if (use.atom == atom.name) return use.name;
-    }
-    const Symbol name = names_.fresh("fma");
-    kernel_.atoms.push_back({name, atom.name});
-    return name;
+  /// Multiplications of one tile, those of ragged edges and of filling the accumulators counted as whole ones.
+  static double price(const MatrixAtom& atom, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const auto blocks = static_cast<double>((m + atom.m - 1) / atom.m * ((n + atom.n - 1) / atom.n));
+    return blocks * atom.m * atom.n * (static_cast<double>(k) + atom.fill);
   }
 
   void block(Block& statements) {
@@ -126,12 +153,12 @@ class AtomPlacer {
     const std::vector<Expr> axes = stored ? accumulator_axes(*found) : v.targets[0].subscripts;
     const std::optional<Product> p = product_of(*found, axes);
     if (!p) return {};
-    const MatrixAtom* atom = atom_for(*p, v.targets[0].name);
-    if (atom == nullptr) return {};
+    AtomChoice choice = atoms_for(*p, v.targets[0].name);
+    if (choice.candidates.empty()) return {};
     ++summary_.products;
     operand(p->a.name(), {p->m, p->k});
     operand(p->b.name(), {p->k, p->n});
-    return replaced(v, node, *p, atom_name(*atom), axes, origins);
+    return replaced(v, node, *p, std::move(choice), axes, origins);
   }
 
   /// Axes of the product of a stored contraction: the operands' own, rows first. The one that the store has last is the column.
@@ -140,7 +167,7 @@ class AtomPlacer {
     return {index(other_axis(c.left, c.axis)), index(other_axis(c.right, c.axis))};
   }
 
-  Block replaced(const Value& v, Expr node, const Product& p, Symbol atom, const std::vector<Expr>& axes, const Origins& origins) {
+  Block replaced(const Value& v, Expr node, const Product& p, AtomChoice choice, const std::vector<Expr>& axes, const Origins& origins) {
     Block out;
     const auto add = [&](auto op) { out.push_back(Statement{std::move(op), std::nullopt, origins}); };
     const Expr value = v.values[0];
@@ -155,7 +182,10 @@ class AtomPlacer {
     }
     const Symbol token = names_.fresh(acc.name.text() + ".token");
     const auto access = [](Expr e, Symbol first, Symbol second) { return Access{e.name(), {index(first), index(second)}}; };
+    const Symbol atom = atom_name(kernel_, choice.candidates.front().first, names_);
     add(kernel::Mma{token, atom, acc, accumulates, access(p.a, p.m, p.k), access(p.b, p.k, p.n)});
+    choice.token = token;
+    summary_.choices.push_back(std::move(choice));
     add(kernel::Await{acc, token, false});
     if (!accumulates && !is_carried(acc.name)) buffers_[acc.name] = {p.m, p.n};
     if (!own) {
@@ -345,6 +375,15 @@ class AtomPlacer {
 
 AtomSummary place_atoms(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names) {
   return AtomPlacer(k, memory, target, names).run();
+}
+
+void choose_atom(kernel::Kernel& k, Symbol token, Symbol atom, Names& names) {
+  std::set<Symbol> used;
+  for (kernel::Role& role : k.roles) {
+    if (kernel::Mma* mma = find_product(role.body, token)) mma->atom = atom_name(k, atom, names);
+    collect_atoms(role.body, used);
+  }
+  std::erase_if(k.atoms, [&](const kernel::AtomUse& use) { return !used.contains(use.name); });
 }
 
 }  // namespace fathom::passes

@@ -19,7 +19,14 @@ namespace fathom::passes {
 /// `m, l = R.states[z in lo:hi](w[z,…], …)` becomes a loop over z that merges one state after the other by R's combine.
 void expand_states(kernel::Kernel&, const std::vector<ReducerRef>&, Names&);
 
+/// A product and the register tiles that it may run on.
+struct AtomChoice {
+  Symbol token, result;                               ///< of the mma
+  std::int64_t rows = 0, columns = 0, depth = 0;      ///< of one tile of the kernel
+  std::vector<std::pair<Symbol, double>> candidates;  ///< atom and steps of its k loop (weighted by width) for one tile, the best first
+};
 struct AtomSummary {
+  std::vector<AtomChoice> choices;
   int products = 0;                 ///< contractions on atoms
   std::vector<std::string> panels;  ///< channels
   std::vector<std::string> buffers;
@@ -28,6 +35,8 @@ struct AtomSummary {
 };
 /// Contractions become `mma` where an atom of the target fits; operands are packed into panels (channels inside loops, else buffers).
 AtomSummary place_atoms(kernel::Kernel&, const Memory&, const Target&, Names&);
+/// Another atom for the product with that token.
+void choose_atom(kernel::Kernel&, Symbol token, Symbol atom, Names&);
 
 /// A carried sum that can be kept as one partial sum a lane.
 struct LaneSum {

@@ -44,7 +44,12 @@ std::string sentence(const AtomSummary& sum, const Target& target) {
   if (sum.products == 0)
     return fmt::format("No product fits an atom of {}; every value stays a statement on vectors of {} lanes.", target.name.text(),
                        target.lanes);
-  std::string out = fmt::format("{} on {}", plural(sum.products, "product"), target.atoms.front().name.text());
+  std::vector<std::string> atoms;
+  for (const AtomChoice& each : sum.choices) {
+    const std::string atom = each.candidates.front().first.text();
+    if (std::find(atoms.begin(), atoms.end(), atom) == atoms.end()) atoms.push_back(atom);
+  }
+  std::string out = fmt::format("{} on {}", plural(sum.products, "product"), listed(atoms));
   if (!sum.panels.empty()) out += fmt::format("; {} packed into {}", listed(sum.panels), sum.panels.size() == 1 ? "a panel" : "panels");
   if (!sum.buffers.empty()) out += fmt::format("; {} in the cache", listed(sum.buffers));
   return out + fmt::format("; {} in all.", bytes_text(static_cast<double>(sum.bytes)));
@@ -58,6 +63,7 @@ class KernelLowering {
   Ir run() {
     for (const kernel::Kernel& k : module_.kernels) names_.push_back(names_in(module_, k));
     place();
+    for (std::size_t i = 0; i < module_.kernels.size(); ++i) atoms(i);
     for (std::size_t i = 0; i < module_.kernels.size(); ++i) lanes(i);
     for (kernel::Kernel& k : module_.kernels) source(k);
     return snapshot();
@@ -73,6 +79,8 @@ class KernelLowering {
       expand_states(k, module_.reducers, names_[i]);
       const AtomSummary one = place_atoms(k, memory_, log_.target(), names_[i]);
       all.products += one.products;
+      all.choices.insert(all.choices.end(), one.choices.begin(), one.choices.end());
+      choices_.push_back(one.choices);
       all.bytes += one.bytes;
       all.panels.insert(all.panels.end(), one.panels.begin(), one.panels.end());
       all.buffers.insert(all.buffers.end(), one.buffers.begin(), one.buffers.end());
@@ -84,6 +92,29 @@ class KernelLowering {
     note.says = sentence(all, log_.target());
     note.refusals = all.refusals;
     log_.step(std::move(note), snapshot());
+  }
+
+  /// Where several register tiles can do a product.
+  void atoms(std::size_t which) {
+    for (const AtomChoice& each : choices_[which]) {
+      Decision d;
+      d.site = each.result.text() + "/atom";
+      if (each.candidates.size() < 2 || !sites_.insert(d.site).second) continue;
+      d.kind = "atom";
+      d.choice = each.candidates.front().first.text();
+      for (const auto& [atom, price] : each.candidates) d.alternatives.push_back({atom.text(), std::nullopt, std::nullopt});
+      const double more = each.candidates[1].second / each.candidates[0].second - 1;
+      d.reason = fmt::format("On {} the {}x{} tile over {} takes {:.1f} % longer: edges, and accumulators to fill and drain.",
+                             each.candidates[1].first.text(), each.rows, each.columns, each.depth, 100 * more);
+      d = log_.decide(std::move(d));
+      choose_atom(module_.kernels[which], each.token, Symbol(d.choice), names_[which]);
+      StepLog::Note note;
+      note.id = d.site;
+      note.title = fmt::format("Choose a register tile for {}", each.result.text());
+      note.says = fmt::format("{} is computed on {}.", each.result.text(), d.choice);
+      note.decision = std::move(d);
+      log_.step(std::move(note), snapshot());
+    }
   }
 
   void lanes(std::size_t which) {
@@ -144,6 +175,7 @@ class KernelLowering {
   Memory memory_;
   StepLog& log_;
   std::vector<Names> names_;
+  std::vector<std::vector<AtomChoice>> choices_;  ///< of each kernel
   std::set<std::string> sites_;
 };
 

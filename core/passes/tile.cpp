@@ -1,6 +1,6 @@
-// How many elements of an index a trip takes: multiples of the target's atom and lanes, as many as fit on chip. One decision an index (site
-// RESULT/INDEX/tile); the same index has the same tiles in every loop, so that loops can share tiles. Predicted for the plan in which
-// everything that may fuse is fused: tiles serve that plan.
+// How many elements of an index a trip takes: multiples of the target's first atom and lanes, as many as pay and fit on chip. One decision
+// an index (site RESULT/INDEX/tile); the same index has the same tiles in every loop, so that loops can share tiles. Predicted for the plan
+// in which everything that may fuse is fused: tiles serve that plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,11 +22,16 @@ constexpr int near_best_percent = 3;
 /// The working set may take this share of the space: the rest is the caches' and the next tile's.
 constexpr double share_on_chip = 0.5;
 
-/// An index that loops may tile, and the number that its tiles are multiples of.
+/// What tiles are multiples of: `least` always; `step` where the index is long enough, since the target's first atom takes so many.
+struct Grain {
+  std::int64_t least = 1, step = 1;
+};
+
+/// An index that loops may tile.
 struct TileSite {
   std::string site;
   Symbol index;
-  std::int64_t multiple = 1;
+  Grain grain;
   std::int64_t extent = 1;  ///< at the default dimension values
   std::vector<std::int64_t> candidates;
 };
@@ -42,14 +47,23 @@ bool stands_in_bounds(const loop::Program& program, Symbol name) {
   return false;
 }
 
+/// The last axis of a matrix product of the nest.
+bool is_columns(const math::Program& program, const Nest& nest, Symbol name) {
+  const std::vector<Symbol> all = nest.statements();
+  return std::any_of(all.begin(), all.end(), [&](Symbol each) {
+    const math::Statement& statement = *program.find(each);
+    return is_matrix_product(statement) && statement.axes.back().index == name;
+  });
+}
+
 /// Vectors run along the columns of a matrix product, along what lies contiguous in memory beside the fold, and, where nothing folds, along
 /// the last index.
 bool is_vector(const math::Program& program, const Nest& nest, Symbol name) {
   if (nest.folds.empty()) return nest.outer.back().index == name;
+  if (is_columns(program, nest, name)) return true;
   const Symbol fold = nest.folds.back().index;
   return std::any_of(nest.body.begin(), nest.body.end(), [&](Symbol each) {
     const math::Statement& statement = *program.find(each);
-    if (is_matrix_product(statement) && statement.axes.back().index == name) return true;
     bool found = false;
     for (const Expr value : values_of(statement)) {
       visit(value, [&](Expr e) {
@@ -72,40 +86,60 @@ class Sites {
       const bool columns = is_vector(program_->math, nest, last.index);
       // Columns and the rows beside them; or rows alone, with the fold for columns. Other outer indices go one by one.
       if (columns && nest.outer.size() > 1) add(nest, nest.outer[nest.outer.size() - 2], rows());
-      add(nest, last, columns ? target_->lanes : rows());
+      add(nest, last, columns ? lanes(is_columns(program_->math, nest, last.index)) : rows());
     }
     for (const Nest& nest : nests) {
-      if (!nest.folds.empty()) add(nest, nest.folds.back(), target_->lanes);
+      if (!nest.folds.empty()) add(nest, nest.folds.back(), lanes(is_columns(program_->math, nest, nest.folds.back().index)));
     }
     for (TileSite& site : sites_) list_candidates(site);
     return std::move(sites_);
   }
 
  private:
-  void add(const Nest& nest, const Loop& loop, std::int64_t multiple) {
+  void add(const Nest& nest, const Loop& loop, Grain grain) {
     if (stands_in_bounds(*program_, loop.index)) return;
     const auto known = std::find_if(sites_.begin(), sites_.end(), [&](const TileSite& each) { return each.index == loop.index; });
     if (known != sites_.end()) {
-      known->multiple = std::max(known->multiple, multiple);
+      known->grain = {std::max(known->grain.least, grain.least), std::max(known->grain.step, grain.step)};
       return;
     }
     TileSite site;
     site.site = fmt::format("{}/{}/tile", result_served(program_->math, nest.statement_set()).text(), loop.index.text());
     site.index = loop.index;
-    site.multiple = multiple;
+    site.grain = grain;
     site.extent = std::max<std::int64_t>(1, value_at_defaults(program_->math, loop.hi - loop.lo).value_or(1));
     sites_.push_back(std::move(site));
   }
 
+  /// The least tile, then doublings of the step, up to one that holds the whole index.
   static void list_candidates(TileSite& site) {
-    const std::int64_t enough = (site.extent + site.multiple - 1) / site.multiple * site.multiple;
-    for (std::int64_t tile = site.multiple; tile <= largest_tile; tile *= 2) {
-      site.candidates.push_back(std::min(tile, enough));
-      if (tile >= enough) break;
+    const auto whole = [&](std::int64_t multiple) { return (site.extent + multiple - 1) / multiple * multiple; };
+    const auto [least, step] = site.grain;
+    if (least < step || whole(least) == least) site.candidates.push_back(least);
+    if (whole(least) == least) return;
+    for (std::int64_t tile = step; tile <= largest_tile; tile *= 2) {
+      site.candidates.push_back(std::min(tile, whole(step)));
+      if (tile >= whole(step)) break;
     }
   }
 
-  [[nodiscard]] std::int64_t rows() const { return target_->atoms.empty() ? 1 : std::max(1, target_->atoms.front().m); }
+  /// Rows of a product: those of the first atom; of the smallest where there are few.
+  [[nodiscard]] Grain rows() const {
+    Grain grain;
+    if (target_->atoms.empty()) return grain;
+    grain.step = grain.least = std::max(1, target_->atoms.front().m);
+    for (const MatrixAtom& atom : target_->atoms)
+      if (atom.ragged && grain.step % atom.m == 0) grain.least = std::min<std::int64_t>(grain.least, atom.m);
+    return grain;
+  }
+
+  [[nodiscard]] Grain lanes(bool columns_of_product) const {
+    Grain grain{target_->lanes, target_->lanes};
+    if (!columns_of_product || target_->atoms.empty()) return grain;
+    const MatrixAtom& atom = target_->atoms.front();
+    if (atom.ragged && atom.n % target_->lanes == 0) grain.step = atom.n;
+    return grain;
+  }
 
   const loop::Program* program_;
   const Target* target_;
@@ -211,6 +245,10 @@ class Tiler {
     return value->num();
   }
 
+  static std::int64_t grain_of(const TileSite& site, std::int64_t tile) {
+    return tile % site.grain.step == 0 ? site.grain.step : site.grain.least;
+  }
+
   [[nodiscard]] std::optional<Refusal> refusal(const TileSite& site, std::int64_t tile, const Cost& cost) const {
     const Target& target = log_->target();
     if (target.shared_bytes > 0 && cost.on_chip_bytes > static_cast<double>(target.shared_bytes))
@@ -232,7 +270,7 @@ class Tiler {
     decision.choice = std::to_string(tile);
     const Cost cost = cost_with(site, tile);
     decision.reason =
-        fmt::format("A multiple of {}; the fused loop's working set is {} of {}. Larger tiles gain less than {} %.", site.multiple,
+        fmt::format("A multiple of {}; the fused loop's working set is {} of {}. Larger tiles gain less than {} %.", grain_of(site, tile),
                     bytes_text(cost.on_chip_bytes), bytes_text(static_cast<double>(log_->target().shared_bytes)), near_best_percent);
     for (const std::int64_t candidate : site.candidates) {
       const Cost each = cost_with(site, candidate);
@@ -247,9 +285,10 @@ class Tiler {
     const auto tile = integer_in(choice);
     if (!tile || *tile < 1)
       return refuse(fmt::format("`{}` is no tile size.", choice), {site.index.text()}, "A tile size is a positive integer.");
-    if (*tile % site.multiple != 0)
-      return refuse(fmt::format("{} is no multiple of {}, which the target's atoms and lanes ask for here.", *tile, site.multiple),
-                    {site.index.text()}, fmt::format("{} is.", (*tile / site.multiple + 1) * site.multiple));
+    const std::int64_t least = site.grain.least;
+    if (*tile % least != 0)
+      return refuse(fmt::format("{} is no multiple of {}, which the target's atoms and lanes ask for here.", *tile, least),
+                    {site.index.text()}, fmt::format("{} is.", (*tile / least + 1) * least));
     if (*tile > std::max(largest_tile, site.candidates.back()))
       return refuse(fmt::format("A tile of {} over {} is more than any target can use.", *tile, site.index.text()), {site.index.text()},
                     fmt::format("At most {}.", std::max(largest_tile, site.candidates.back())));

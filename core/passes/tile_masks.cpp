@@ -68,6 +68,15 @@ class Tail {
     return v.values.size() == 1 && v.values[0].is(Op::read) && memory_.count(v.values[0].name()) > 0;
   }
 
+  /// Does every element outside the loop lie outside the memory that is read? Else the load brings a value of its own there, not a fill.
+  [[nodiscard]] bool leaves_memory(Expr access) const {
+    const MemoryShape& shape = memory_.at(access.name());
+    for (std::size_t k = 0; k < access.args().size() && k < shape.box.size(); ++k) {
+      if (never_negative(access.arg(k) - shape.box[k], values_.facts())) return true;
+    }
+    return false;
+  }
+
   std::optional<Failure> first_failure() {
     std::optional<Failure> out;
     int position = 0;
@@ -91,7 +100,7 @@ class Tail {
     const Symbol name = v.targets[k].name;
     if (const auto mask = masks_.find(name); mask != masks_.end()) return literal(mask->second);
     if (is_load(v)) {
-      if (!has_axis(v.targets[0])) return Outside::any;
+      if (!has_axis(v.targets[0]) || !leaves_memory(v.values[0])) return Outside::any;
       const auto fill = fills_.find(name);
       return fill == fills_.end() ? Outside::zero : literal(fill->second);
     }
@@ -154,9 +163,10 @@ class Tail {
 
   /// The lifted value becomes a tile of its own, and that tile is masked.
   void isolate(const Failure& f) {
-    Symbol name(fmt::format("{}.in", f.statement->targets[0].name.text()));
-    for (int i = 2; definitions_.count(name) > 0 || masks_.count(name) > 0; ++i)
-      name = Symbol(fmt::format("{}.in.{}", f.statement->targets[0].name.text(), i));
+    std::string base = f.statement->targets[0].name.text();
+    while (!base.empty() && base.back() == '\'') base.pop_back();  // a prime ends a name
+    Symbol name(base + ".in");
+    for (int i = 2; definitions_.count(name) > 0 || masks_.count(name) > 0; ++i) name = Symbol(fmt::format("{}.in.{}", base, i));
     Value fresh;
     kernel::Access target{name, {}};
     std::vector<Symbol> axes = axes_in_order(f.lifted);

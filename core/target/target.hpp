@@ -22,6 +22,8 @@ struct MatrixAtom {
   int issuing_lanes = 1;             ///< lanes that issue it together
   bool asynchronous = false;
   bool quiet_operands = false;       ///< KERNEL.md: no register operand is written while one is in flight
+  bool ragged = false;               ///< also does edges smaller than m x n, at the price of whole ones
+  double fill = 0;                   ///< steps along k that loading, draining and storing the accumulator take the time of
 };
 
 /// Peak rates of one workgroup's share of the machine, per second, and of the whole machine.

@@ -1,5 +1,6 @@
 // Every machine description, as data; each number has its source. Adding a target is adding a row to `make_targets`.
 // The host's row is one of three fixed descriptions, chosen by the vector width alone: equal widths decide equally, whatever the speed.
+#include <algorithm>
 #include <initializer_list>
 
 #include "target/host.hpp"
@@ -15,16 +16,34 @@ std::vector<Symbol> spaces(std::initializer_list<const char*> names) {
 }
 
 // ---- x86-64 ----
+struct RegisterTile {
+  const char* name;
+  int m, n;  // m * n/lanes accumulators, n/lanes of B and one of A must fit the registers
+};
 struct VectorWidth {
   const char* level;  // x86-64 micro-architecture level: the name of the CPU for the back end
   int lanes;          // f32 elements of a vector
   int registers;      // architectural vector registers
-  const char* atom;
-  int m, n;  // register tile: m * n/lanes accumulators, n/lanes of B and one of A must fit the registers
+  std::vector<RegisterTile> tiles;
 };
-constexpr VectorWidth avx512{"x86-64-v4", 16, 32, "fma_6x32_f32", 6, 32};  // 12 + 2 + 1 of 32; hopper/kernel-level-examples 4
-constexpr VectorWidth avx2{"x86-64-v3", 8, 16, "fma_6x16_f32", 6, 16};     // 12 + 2 + 1 of 16
-constexpr VectorWidth sse{"x86-64-v2", 4, 16, "fma_4x8_f32", 4, 8};        // 8 + 2 + 1 of 16; also WebAssembly's 128 bits
+const VectorWidth avx512{"x86-64-v4", 16, 32, {{"fma_12x32_f32", 12, 32}, {"fma_6x32_f32", 6, 32}}};  // 24 or 12 + 2 + 1 of 32
+const VectorWidth avx2{"x86-64-v3", 8, 16, {{"fma_6x16_f32", 6, 16}}};                                // 12 + 2 + 1 of 16
+const VectorWidth sse{"x86-64-v2", 4, 16, {{"fma_4x8_f32", 4, 8}}};  // 8 + 2 + 1 of 16; also WebAssembly's 128 bits
+
+/// Two FMAs, two loads and one store of a vector a clock (Zen 4, Sapphire Rapids and later); a chain of FMAs has a latency of 4.
+MatrixAtom atom_of(const RegisterTile& tile, int lanes) {
+  MatrixAtom atom;
+  atom.name = Symbol(std::string_view(tile.name));
+  atom.m = tile.m;
+  atom.n = tile.n;
+  atom.accumulator_home = Home::registers;
+  atom.ragged = true;
+  const double vectors = tile.n / lanes, cells = tile.m * vectors;
+  const double step = std::max(cells, tile.m + vectors) / 2;  // a broadcast of A a row, a load of B a vector
+  constexpr double latency = 10;                              // of the last sum, and of finding the next tile's place
+  atom.fill = (cells / 2 + cells + latency) / step;
+  return atom;
+}
 
 Rates rates_of_x86(int lanes, int cores) {
   // Per lane and core, measured on one Zen 5 core (research/feasibility-backends 2): FMA peak 215..235 GF/s at 16 lanes, 114 at 8.
@@ -34,7 +53,8 @@ Rates rates_of_x86(int lanes, int cores) {
   rates.vector_flops = flops / 2 * lanes * cores;  // an addition or a product is half of a fused one
   rates.exps = flops / 2 / 14 * lanes * cores;     // a polynomial exp of 2 ulp is about 14 vector operations
   rates.memory_bytes = 40e9;                       // estimate: two channels of DDR5-5600 move 90 GB/s at best, half of it in practice
-  rates.on_chip_bytes = 27e9 * lanes * cores;      // two vector loads a clock at 3.4 GHz, 4 bytes a lane
+  // A panel is a transposition in registers: log2(lanes) shuffles a vector of 4 bytes a lane, one a clock at 3.4 GHz.
+  rates.on_chip_bytes = 3.4e9 * 4 * 2 / (lanes == 16 ? 4 : lanes == 8 ? 3 : 2) * lanes * cores;  // counted twice: written and read
   return rates;
 }
 
@@ -48,12 +68,7 @@ Target x86(const char* name, const char* title, const VectorWidth& width, bool r
   target.registers_bytes = width.registers * width.lanes * 4;
   target.shared_bytes = 512 * 1024;  // half of the smallest common L2 of a core (1 MiB Zen 5, 2 MiB Sapphire Rapids)
   target.spaces = spaces({"global", "cache", "register"});
-  MatrixAtom atom;
-  atom.name = Symbol(std::string_view(width.atom));
-  atom.m = width.m;
-  atom.n = width.n;
-  atom.accumulator_home = Home::registers;
-  target.atoms = {atom};
+  for (const RegisterTile& tile : width.tiles) target.atoms.push_back(atom_of(tile, width.lanes));
   target.rates = rates_of_x86(width.lanes, cores);
   target.runs_here = runs_here;
   target.prints_code = true;
