@@ -52,6 +52,8 @@ constexpr auto families = std::to_array<Family>({
     {"masked-tile", Pattern::masked_tile, true, Partner::adds},
 });
 
+bool masks(const Family& family) { return family.pattern == Pattern::infinite_prefix || family.pattern == Pattern::masked_tile; }
+
 std::string_view base_name(std::string_view family) { return family.substr(0, family.find('@')); }
 
 const Family& family_named(std::string_view name) {
@@ -310,11 +312,19 @@ std::size_t pattern_axis(const Use& use) {
   return use.streamed.empty() ? 0 : use.streamed.size() - 1;
 }
 
-/// The pattern at position j of n, in lane `lane` (the other axes as one number).
-double value_at(Pattern pattern, std::int64_t j, std::int64_t n, std::int64_t lane, const std::vector<std::int64_t>& edges,
+/// Where the infinite prefix of a row ends: at the edges in turn, the first tile's own end before the others, so that whole tiles and whole
+/// parts of a split are masked. The last element is left.
+std::int64_t prefix_end(std::int64_t row, const std::vector<std::int64_t>& edges) {
+  if (edges.size() < 2) return 0;
+  const auto turns = static_cast<std::int64_t>(edges.size()) - 1;
+  return edges[static_cast<std::size_t>(1 + ((turns - 1) / 2 + row) % turns)];
+}
+
+/// The pattern at position j in lane `lane` (the other axes as one number); the axes before the pattern's alone are `row`.
+double value_at(Pattern pattern, std::int64_t j, std::int64_t lane, std::int64_t row, const std::vector<std::int64_t>& edges,
                 const Stream& noise, std::int64_t element) {
   const double step = static_cast<double>(j);
-  const std::int64_t first_edge = std::clamp<std::int64_t>(edges.size() > 1 ? edges[1] : n / 2, 0, std::max<std::int64_t>(n - 1, 0));
+  const std::int64_t cut = prefix_end(row, edges);
   switch (pattern) {
     case Pattern::one_hot:
       return j == edges[static_cast<std::size_t>(lane) % edges.size()] ? 30 : -30 + noise.uniform_at(element);
@@ -325,7 +335,7 @@ double value_at(Pattern pattern, std::int64_t j, std::int64_t n, std::int64_t la
     case Pattern::all_equal:
       return 1.75;
     case Pattern::infinite_prefix:
-      return j < first_edge ? -infinite : noise.bell_at(element);
+      return j < cut ? -infinite : noise.bell_at(element);
     case Pattern::large:
       return (noise.uniform_at(element) < 0.5 ? -1e5 : 1e5) + std::floor(4 * noise.bell_at(element));
     case Pattern::small_integers:
@@ -333,7 +343,7 @@ double value_at(Pattern pattern, std::int64_t j, std::int64_t n, std::int64_t la
     case Pattern::tiny:
       return (1 + noise.uniform_at(element)) * 1e-39;
     case Pattern::masked_tile:
-      return j < first_edge ? -infinite : -200 + 0.25 * static_cast<double>(noise.integer_at(element, 8));
+      return j < cut ? -infinite : -200 + 0.25 * static_cast<double>(noise.integer_at(element, 8));
     case Pattern::gaussian:
       break;
   }
@@ -399,9 +409,10 @@ class Maker {
     const std::vector<std::int64_t> edges = edges_of(n);
     for (std::int64_t e = 0; e < array.size(); ++e) {
       const std::int64_t j = inner == 0 || n == 0 ? 0 : e / inner % n;
-      const std::int64_t lane = inner == 0 || n == 0 ? 0 : e / (inner * n) * inner + e % inner;
-      double x =
-          is_partner && family_.partner != Partner::random ? partner_value(array, use, e) : value_at(pattern, j, n, lane, edges, noise, e);
+      const std::int64_t row = inner == 0 || n == 0 ? 0 : e / (inner * n);
+      const std::int64_t lane = inner == 0 ? 0 : row * inner + e % inner;
+      double x = is_partner && family_.partner != Partner::random ? partner_value(array, use, e)
+                                                                  : value_at(pattern, j, lane, row, edges, noise, e);
       if (use.positive) x = std::abs(x) + (pattern == Pattern::gaussian ? 0.125 : 0);
       array.data[static_cast<std::size_t>(e)] = fitted(param.dtype, x);
     }
@@ -421,7 +432,7 @@ class Maker {
   }
 
   void fill_discrete(const math::Parameter& param, const Use& use, const Stream& noise, Array& array) {
-    const bool prefix = family_.pattern == Pattern::infinite_prefix || family_.pattern == Pattern::masked_tile;
+    const bool prefix = masks(family_);
     const std::int64_t n = array.shape.empty() ? 1 : array.shape.back();
     const std::vector<std::int64_t> edges = edges_of(n);
     for (std::int64_t e = 0; e < array.size(); ++e) {
@@ -429,7 +440,7 @@ class Maker {
       if (param.dtype == DType::boolean) {
         const std::int64_t j = n == 0 ? 0 : e % n;
         const bool keep =
-            prefix ? j >= (edges.size() > 1 ? edges[1] : 0) : family_.pattern == Pattern::all_equal || noise.uniform_at(e) < 0.75;
+            prefix ? j >= prefix_end(n == 0 ? 0 : e / n, edges) : family_.pattern == Pattern::all_equal || noise.uniform_at(e) < 0.75;
         x = keep ? 1 : 0;
       } else {
         const auto most = static_cast<std::int64_t>(float_range(param.dtype).largest);
@@ -491,7 +502,7 @@ std::vector<std::string> data_families(const math::Program& program) {
   std::vector<std::string> names;
   for (const Family& family : families) {
     const bool alike = family.pattern == Pattern::gaussian || family.pattern == Pattern::small_integers;
-    const bool is_infinite = family.pattern == Pattern::infinite_prefix || family.pattern == Pattern::masked_tile;
+    const bool is_infinite = masks(family);
     if (alike || (order.empty() && !is_infinite)) {
       names.emplace_back(family.name);
       continue;
@@ -502,6 +513,8 @@ std::vector<std::string> data_families(const math::Program& program) {
 }
 
 bool is_structured(std::string_view family) { return family_named(family).structured; }
+
+bool masks_tiles(std::string_view family) { return masks(family_named(family)); }
 
 bool has_independent_errors(std::string_view family) {
   const Family& found = family_named(family);

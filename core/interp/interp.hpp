@@ -54,7 +54,7 @@ struct Bounded {
 struct BoundOptions {
   bool structured_data = false;         ///< d*u instead of min(5 sqrt(d)*u, d*u)
   std::int64_t summation_depth = 0;     ///< of the plan's own tree; 0: the length of the sum
-  std::int64_t moves = 0;               ///< how often a repair may rescale an accumulator: each adds 4 u to the depth
+  std::int64_t moves = 0;               ///< how often a repair may rescale an accumulator: each adds 4 to the depth of sums that are longer
   bool truncating_matrix_unit = false;  ///< u doubled
   /// Index of a result -> half-open range: only these elements are evaluated, and only what they need. For rows of large shapes.
   std::map<Symbol, std::pair<std::int64_t, std::int64_t>> rows;
@@ -69,6 +69,8 @@ struct BoundOptions {
 [[nodiscard]] bool is_structured(std::string_view family);
 /// Rounding errors of different elements have nothing to do with each other: their mean square says something.
 [[nodiscard]] bool has_independent_errors(std::string_view family);
+/// Whether the family masks whole tiles: what a plan does with those depends on where its tiles and parts end.
+[[nodiscard]] bool masks_tiles(std::string_view family);
 /// Inputs for every parameter; index-valued ones stay in range. `edges`: positions that matter (tile borders) for one-hot families.
 [[nodiscard]] Arrays make_inputs(const math::Program&, const DimValues&, std::string_view family, std::uint64_t seed,
                                  const std::vector<std::int64_t>& edges = {});
