@@ -56,7 +56,8 @@ std::vector<Mutant> loop_mutants() {
          for (math::Carried& carried : repair.carried) carried.move = symbol(carried.name);
        })},
       {"move-inverted", "old and new gauge change places in the move", attention, Level::loop, repair_edit(invert_move)},
-      {"gauge-at-zero", "the gauge never moves: exp(s) without a maximum", attention, Level::loop, repair_edit([](math::Repair& repair) {
+      {"move-from-zero", "sums are moved as if the gauge stood at 0, their terms are not", attention, Level::loop,
+       repair_edit([](math::Repair& repair) {
          for (math::Gauge& gauge : repair.gauges) gauge.reference = number(0);
        })},
       {"projection-unguarded", "rows without any key divide 0 by 0", causal, Level::loop, map_edit(without_guard)},
