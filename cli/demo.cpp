@@ -91,7 +91,7 @@ int doctor(const Arguments& arguments) {
        api ? fmt::format("{}, {} f32 lanes", (*api)->host_cpu(), (*api)->vector_lanes()) : api.error().reason + " " + api.error().hint});
   for (const Target& target : targets())
     rows.push_back({fmt::format("target {}", target.name.text()), target.runs_here && api ? "runs here" : "plans only", target.title});
-  (void)write_output(arguments, table(rows));
+  (void)write_output(arguments, arguments.json ? json_list("parts", rows) : table(rows));
   return api ? done : misuse;
 }
 

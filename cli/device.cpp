@@ -11,7 +11,7 @@ namespace fathom::cli {
 namespace {
 
 constexpr std::size_t guard_bytes = 256;
-constexpr unsigned char guard_value = 0xA5;
+constexpr unsigned char guard_value = 0xFF;  // NaN in every float type: a read outside is seen, too
 constexpr std::size_t cache_line = 64;
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
@@ -76,7 +76,7 @@ bool DeviceArray::guards_intact() const {
 
 Result<CpuProgram> CpuProgram::compile(const kernel::Module& module) {
   auto api = cpu::load_plugin();
-  if (!api) return tl::unexpected<Refusal>(api.error());
+  if (!api) return refuse(api.error().reason, {"missing"}, api.error().hint);  // status 2: a tool is not there
   CpuProgram program;
   program.api_ = *api;
   const auto start = std::chrono::steady_clock::now();

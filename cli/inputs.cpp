@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -19,6 +20,11 @@ namespace fathom::cli {
 namespace {
 
 std::optional<std::string> read_file(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    errno = EISDIR;
+    return std::nullopt;
+  }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return std::nullopt;
   std::ostringstream text;

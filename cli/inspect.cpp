@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "command.hpp"
+#include "execute.hpp"
 #include "text.hpp"
 
 namespace fathom::cli {
@@ -90,6 +91,13 @@ int show(const Arguments& arguments) {
   if (step == nullptr)
     return fail(misuse, fmt::format("fathom show: there is no step `{}`; fathom steps {} lists them.", arguments.positional[1],
                                     arguments.positional.front()));
+  if (arguments.json)
+    return write_output(arguments, json_object({{"id", step->id},
+                                                {"level", std::string(name(step->level))},
+                                                {"title", step->title},
+                                                {"says", step->says},
+                                                {"before", print(step->before)},
+                                                {"after", print(step->after)}}));
   std::string text = fmt::format("# {}: {}\n# {}\n", step->id, step->title, step->says);
   if (!step->rule.empty()) text += fmt::format("# rule: {}\n", step->rule);
   for (const Refusal& refusal : step->refusals) text += fmt::format("# refused: {} {}\n", refusal.reason, refusal.hint);
@@ -159,14 +167,31 @@ int diff(const Arguments& arguments) {
                                      cli::diff(print(before.compilation->final_ir()), print(after.compilation->final_ir())));
 }
 
+namespace {
+
+/// What the CPU back end makes of the last level.
+int compile_code(const Arguments& arguments, const session::Compilation& compilation, bool assembly) {
+  const auto program = compile_for_cpu(compilation);
+  if (!program)
+    return fail(program.error().nodes == std::vector<std::string>{"missing"} ? misuse : wrong,
+                fmt::format("fathom: {} {}", program.error().reason, program.error().hint));
+  const std::string text = assembly ? program->assembly() : program->llvm_ir();
+  return write_output(arguments, arguments.json ? json_object({{"level", arguments.emit}, {"text", text}}) : text);
+}
+
+}  // namespace
+
 int compile(const Arguments& arguments) {
+  const std::string emit = arguments.emit.empty() ? "kernel" : arguments.emit;
+  const bool code = emit == "code" || emit == "asm";
+  const auto level = level_named(emit);
+  if (!level && !code) return fail(misuse, fmt::format("--emit {}: choose math, loop, tile, kernel, code or asm", emit));
   auto [compilation, status] = compile_file(arguments, arguments.positional.front());
   if (!compilation) return status;
-  const std::string emit = arguments.emit.empty() ? "kernel" : arguments.emit;
-  const auto level = level_named(emit);
-  if (!level || *level == Level::code) return fail(misuse, fmt::format("--emit {}: choose math, loop, tile, kernel, code or asm", emit));
+  if (code) return compile_code(arguments, *compilation, emit == "asm");
   const Step* step = last_step_at(*compilation, *level);
   if (step == nullptr) return fail(wrong, fmt::format("No step reaches the {} level on {}.", emit, compilation->target.name.text()));
+  if (arguments.json) return write_output(arguments, json_object({{"level", emit}, {"text", print(step->after)}}));
   return write_output(arguments, print(step->after));
 }
 

@@ -13,8 +13,10 @@ int list_samples(const Arguments& arguments) {
       if (sample.name == arguments.positional.front()) return write_output(arguments, sample.text);
     return fail(misuse, fmt::format("fathom samples: there is no sample `{}`; fathom samples lists them.", arguments.positional.front()));
   }
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<std::string>> rows{{"name", "title"}};
   for (const Sample& sample : samples()) rows.push_back({sample.name, sample.title});
+  if (arguments.json) return write_output(arguments, json_list("samples", rows));
+  rows.erase(rows.begin());
   return write_output(arguments,
                       table(rows) + "\nfathom samples NAME prints one; every command takes a sample's name where it takes a file.\n");
 }
@@ -27,6 +29,7 @@ int list_targets(const Arguments& arguments) {
     rows.push_back({target.name.text(), fmt::format("{}", target.lanes), bytes_text(static_cast<double>(target.shared_bytes)),
                     target.runs_here ? "yes" : "no", atoms, target.title});
   }
+  if (arguments.json) return write_output(arguments, json_list("targets", rows));
   return write_output(arguments, table(rows));
 }
 

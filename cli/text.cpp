@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "session/text_diff.hpp"
 
@@ -54,6 +55,33 @@ std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t
     text += line + "\n";
   }
   return text;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+std::string document(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+std::string json_list(const std::string& list, const std::vector<std::vector<std::string>>& rows) {
+  Json entries = Json::array();
+  for (std::size_t row = 1; row < rows.size(); ++row) {
+    Json entry = Json::object();
+    for (std::size_t column = 0; column < rows[row].size() && column < rows[0].size(); ++column) {
+      std::string key = rows[0][column];
+      std::replace(key.begin(), key.end(), ' ', '_');
+      entry[key] = rows[row][column];
+    }
+    entries.push_back(std::move(entry));
+  }
+  return document({{list, entries}});
+}
+
+std::string json_object(const std::vector<std::pair<std::string, std::string>>& members) {
+  Json object = Json::object();
+  for (const auto& [key, value] : members) object[key] = value;
+  return document(object);
 }
 
 std::string diff(std::string_view before, std::string_view after, std::size_t context) {

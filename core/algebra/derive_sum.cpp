@@ -151,8 +151,10 @@ Expr move_factor(const SumDerivation& d, const std::function<Symbol(Expr running
     const bool falls = weight.coefficient.sign() < 0;  // -λ m: exp(λ (m - m'))
     if (falls) weight.coefficient = subtract(Rational(0), weight.coefficient).value_or(weight.coefficient);
     const Expr difference = falls ? at(running, false) - at(running, true) : at(running, true) - at(running, false);
-    const bool plain = weight.is_number() && weight.coefficient == Rational(1);
-    factor = unary(Op::exp, plain ? difference : d.n.print(weight) * difference);
+    std::vector<Term> whole{weight};
+    const Op power = take_log_of_two(whole) ? Op::exp2 : Op::exp;
+    const bool plain = whole[0].is_number() && whole[0].coefficient == Rational(1);
+    factor = unary(power, plain ? difference : d.n.print(whole[0]) * difference);
   } else if (!exponent.empty()) {
     Expr total;
     for (const bool rises : {true, false})

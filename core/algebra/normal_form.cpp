@@ -522,13 +522,44 @@ bool Normaliser::is_nonpositive(const Sum& sum, const std::set<Expr>& guards) co
                      [&](const Term& term) { return is_within(facts_->sign(term), negative | zero); });
 }
 
+bool take_log_of_two(std::vector<Term>& exponent) {
+  const Expr log_of_two = unary(Op::log, number(2));
+  for (const Term& term : exponent) {
+    const auto found = term.factors.find(log_of_two);
+    if (found == term.factors.end() || found->second != Rational(1)) return false;
+  }
+  for (Term& term : exponent) term.factors.erase(log_of_two);
+  return true;
+}
+
+namespace {
+
+/// c of c * s - c * m, c > 0, and the terms without it: (s - m) * c keeps digits that the difference of two products loses.
+Rational take_common_scale(std::vector<Term>& terms) {
+  const auto size = [](const Term& term) {
+    return term.coefficient.sign() < 0 ? subtract(Rational(0), term.coefficient) : term.coefficient;
+  };
+  const auto scale = size(terms.front());
+  if (!scale) return Rational(1);
+  for (const Term& term : terms)
+    if (size(term) != scale) return Rational(1);
+  for (Term& term : terms) term.coefficient = Rational(term.coefficient.sign());
+  return *scale;
+}
+
+}  // namespace
+
 Expr Normaliser::print_exponential(const std::vector<Term>& exponent, const std::set<Expr>& u_guards) const {
   if (exponent.empty()) return {};
+  std::vector<Term> terms = exponent;
+  const bool is_of_two = take_log_of_two(terms);
+  const Rational scale = is_of_two ? take_common_scale(terms) : Rational(1);
   std::vector<Term> u;
   std::vector<Term> r;
-  for (const Term& term : exponent) ((roles_.of(term) & r_role) != 0 ? r : u).push_back(term);
+  for (const Term& term : terms) ((roles_.of(term) & r_role) != 0 ? r : u).push_back(term);
   const Expr start = u.empty() ? Expr{} : guarded(u_guards, sum_expr(u), minus_infinity());
-  return unary(Op::exp, joined(r, start, [this](const Term& term) { return print(term); }));
+  const Expr sum = joined(r, start, [this](const Term& term) { return print(term); });
+  return unary(is_of_two ? Op::exp2 : Op::exp, scale == Rational(1) ? sum : sum * number(scale));
 }
 
 Expr Normaliser::print(const Term& term) const {

@@ -33,6 +33,9 @@ class Roles {
   mutable std::unordered_map<Expr, Role> memo_;
 };
 
+/// Takes log(2) out of every term of an exponent: what is left is that of exp2. False where a term has none.
+[[nodiscard]] bool take_log_of_two(std::vector<Term>& exponent);
+
 class Normaliser {
  public:
   Normaliser(const Facts& facts, Roles roles) : facts_(&facts), roles_(std::move(roles)) {}

@@ -81,9 +81,10 @@ class Canonical {
   explicit Canonical(const Program& program) : program_(&program) {}
 
   Program operator()() {
-    name_loops(program_->root, 0);
+    label_loops(program_->root, 0);
     label_statements();
     Program sorted{program_->math, sorted_tree(program_->root)};
+    name_loops(sorted.root);
     name_statements(sorted.root);
     Program result{program_->math, nullptr};
     result.math.statements.clear();
@@ -93,19 +94,29 @@ class Canonical {
   }
 
  private:
-  /// Loops are named by depth: siblings over one index at one depth are one axis already.
-  void name_loops(const NodeRef& node, int depth) {
+  /// Until the tree is sorted, a loop is known by its depth alone.
+  void label_loops(const NodeRef& node, int depth) {
     if (const auto* sequence = std::get_if<Sequence>(node.get())) {
-      for (const NodeRef& each : sequence->items) name_loops(each, depth);
+      for (const NodeRef& each : sequence->items) label_loops(each, depth);
+    } else if (const auto* loop = std::get_if<Loop>(node.get())) {
+      depths_.try_emplace(loop->index, Symbol("d" + std::to_string(depth)));
+      label_loops(loop->body, depth + 1);
+    }
+  }
+
+  /// Siblings over one index are one axis.
+  void name_loops(const NodeRef& node) {
+    if (const auto* sequence = std::get_if<Sequence>(node.get())) {
+      for (const NodeRef& each : sequence->items) name_loops(each);
     } else if (const auto* loop = std::get_if<Loop>(node.get())) {
       if (!indices_.contains(loop->index)) indices_[loop->index] = Symbol("i" + std::to_string(indices_.size()));
-      name_loops(loop->body, depth + 1);
+      name_loops(loop->body);
     }
   }
 
   void label_statements() {
     for (const Statement& statement : program_->math.statements) {
-      Names local = indices_;
+      Names local = depths_;
       const std::vector<Axis> axes = all_axes(statement);
       for (std::size_t i = 0; i < axes.size(); ++i) local.try_emplace(axes[i].index, Symbol("a" + std::to_string(i)));
       Names gauges = labels_;
@@ -142,7 +153,7 @@ class Canonical {
       for (const NodeRef& each : sequence->items) merge(facts, facts_of(each));
     } else if (const auto* loop = std::get_if<Loop>(node.get())) {
       facts = facts_of(loop->body);
-      facts.label = look_up(indices_, loop->index).text() + facts.label;
+      facts.label = look_up(depths_, loop->index).text() + facts.label;
     } else if (const auto* combine = std::get_if<Combine>(node.get())) {
       for (const Symbol each : combine->statements) facts.reads.insert(each), facts.defines.insert(each);
       facts.label = "combine";
@@ -257,7 +268,7 @@ class Canonical {
   }
 
   const Program* program_;
-  Names indices_, labels_, tensors_;
+  Names depths_, indices_, labels_, tensors_;
   std::map<Symbol, Expr> gauges_;
   std::vector<Symbol> order_;
 };

@@ -80,6 +80,13 @@ Expr times(Expr e, double c) {
   return e * real_constant(c);
 }
 
+bool is_power_of_two(double c) {
+  constexpr int most_halvings = 1100;  // more than the exponents of a double
+  for (int i = 0; i < most_halvings && c > 1; ++i) c /= 2;
+  for (int i = 0; i < most_halvings && c < 1; ++i) c *= 2;
+  return c == 1;
+}
+
 class Rescaler {
  public:
   Rescaler(kernel::Kernel& k, const Memory& memory) : kernel_(k), memory_(memory) {}
@@ -105,6 +112,11 @@ class Rescaler {
       return found != definitions_.end() &&
              std::any_of(found->second.begin(), found->second.end(), [](const Definition& d) { return d.load; });
     });
+  }
+
+  /// Nor do products with a power of two round: where the text's own scale loses nothing, folding log2(e) in before the difference would.
+  [[nodiscard]] bool subtracts_first() const {
+    return has_exact_scores() || is_power_of_two(scale_);
   }
 
  private:
@@ -175,11 +187,8 @@ class Rescaler {
                                              return d.value && !d.load && !has_reduce(d.value) && homogeneous(d.value, memory_, leaves);
                                            });
     }
-    if (has_exact_scores()) {
-      references_.clear();
-      return;
-    }
-    scale_ = common_scale();
+    if (!has_exact_scores()) scale_ = common_scale();
+    if (subtracts_first()) references_.clear();
   }
 
   [[nodiscard]] bool is_reference(Symbol name) const {
@@ -259,7 +268,11 @@ class Rescaler {
 
   Expr exponent(Expr argument) {
     std::set<Symbol> leaves;
-    if (!homogeneous(argument, memory_, leaves)) return times(plain(argument), log2_e);
+    if (!homogeneous(argument, memory_, leaves)) {
+      const Expr value = plain(argument);
+      if (value.is(Op::add) || value.is(Op::sub)) return value * real_constant(log2_e);  // the digits of a difference stay
+      return times(value, log2_e);
+    }
     const bool wide = std::none_of(leaves.begin(), leaves.end(), [&](Symbol name) { return is_reference(name); });
     // (a - b) * c rather than a*c - b*c
     if (wide && leaves.size() > 1) return argument * real_constant(scale_ * log2_e);
@@ -320,14 +333,13 @@ Result<Ir> use_exp2(const Ir& ir, StepLog& log) {
       rescaler.run();
       remove_dead_values(k, memory);
       const double c = rescaler.scale() * log2_e;
-      note.says =
-          rescaler.has_exact_scores()
-              ? fmt::format("Every exponential of {} is an exp2 of the difference times log2(e): scores that are inputs keep their digits.",
-                            value.text())
-              : fmt::format(
-                    "Every exponential of {} is an exp2; the scale and log2(e) are one constant, {}, so that a score is one "
-                    "multiply-add. Not exact: at most one more rounding of the exponent.",
-                    value.text(), print(real_constant(c)));
+      note.says = rescaler.subtracts_first()
+                      ? fmt::format("Every exponential of {} is an exp2 of the difference times log2(e): the scores keep their digits.",
+                                    value.text())
+                      : fmt::format(
+                            "Every exponential of {} is an exp2; the scale and log2(e) are one constant, {}, so that a score is one "
+                            "multiply-add. Not exact: at most one more rounding of the exponent.",
+                            value.text(), print(real_constant(c)));
       current = make_ir(Level::tile, m);
     }
     note.decision = std::move(d);

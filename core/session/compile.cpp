@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
 
 #include "lang/lang.hpp"
 #include "session/session.hpp"
@@ -34,17 +37,54 @@ Checked<math::Program> choose_operator(const lang::File& file, const Inputs& inp
   return file.operators.front();
 }
 
+/// "INDEX in LO:HI by TILE [ranges] {" of a loop's line; where the line is none, nothing.
+std::optional<std::string_view> loop_header(std::string_view line) {
+  if (line.empty() || line.back() != '{' || line.find(" by ") == std::string_view::npos) return std::nullopt;
+  const auto mark = line.find_first_not_of(' ');
+  return line.substr(line.find(' ', mark) + 1);
+}
+
+std::set<std::string> loop_headers(std::string_view text) {
+  std::set<std::string> all;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    if (const auto header = loop_header(text.substr(at, end - at))) all.insert(std::string(*header));
+    at = end + 1;
+  }
+  return all;
+}
+
+/// The text without the sizes of the given loops: a step that only moves them about does not depend on them.
+std::string without_sizes(std::string_view text, const std::set<std::string>& loops) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    if (const auto header = loop_header(line); header && loops.count(std::string(*header)) != 0) line = line.substr(0, line.find(" by "));
+    out += std::string(line) + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
 /// What a step took away and brought, in order.
 std::vector<std::string> changed_lines(const Step& step) {
-  const std::string before = print(step.before), after = print(step.after);
+  std::string before = print(step.before), after = print(step.after);
+  if (step.before.level == Level::loop && step.after.level == Level::loop) {
+    const std::set<std::string> earlier = loop_headers(before), later = loop_headers(after);
+    std::set<std::string> kept;
+    std::set_intersection(earlier.begin(), earlier.end(), later.begin(), later.end(), std::inserter(kept, kept.end()));
+    before = without_sizes(before, kept);
+    after = without_sizes(after, kept);
+  }
   std::vector<std::string> lines;
   for (const DiffLine& line : diff_lines(before, after))
     if (line.mark != ' ') lines.push_back(line.mark + std::string(line.text));
   return lines;
 }
 
-/// Two steps of one name are equal if they say and choose the same and change the same lines: what other steps did to the rest does not
-/// count.
+/// Two steps of one name are equal if they say and choose the same and change the same lines: what other steps did to the rest, and the
+/// sizes that earlier steps gave to the loops, do not count.
 bool same_step(const Step& a, const Step& b) {
   const auto choice = [](const Step& step) { return step.decision ? step.decision->choice : std::string(); };
   if (a.says != b.says || choice(a) != choice(b) || a.before.level != b.before.level || a.after.level != b.after.level) return false;
