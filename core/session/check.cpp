@@ -169,7 +169,8 @@ class StepCheck {
   std::map<Symbol, std::pair<DType, std::size_t>> last_of_;
 };
 
-/// Each family on `shapes_a_family` plans, turn by turn, so that every shape sees some family of each kind; random data on all of them.
+/// Each family on `shapes_a_family` plans, turn by turn, so that every shape sees some family of each kind; random data and data that masks
+/// whole tiles on all of them.
 std::vector<Experiment> experiments(const Compilation& compilation, const std::vector<SmallPlan>& plans, bool miniature,
                                     std::size_t shapes_a_family, const CheckOptions& options) {
   std::vector<Experiment> all;
@@ -178,7 +179,7 @@ std::vector<Experiment> experiments(const Compilation& compilation, const std::v
   for (std::size_t p = 0; p < plans.size(); ++p)
     for (std::size_t f = 0; f < families.size(); ++f) {
       const bool in_turn = (p + plans.size() - f % plans.size()) % plans.size() < shapes_a_family;
-      if (!in_turn && !interp::has_independent_errors(families[f])) continue;
+      if (!in_turn && !interp::has_independent_errors(families[f]) && !interp::masks_tiles(families[f])) continue;
       if (auto one = prepare(plans[p], families[f], options.seed, edges)) all.push_back(*std::move(one));
     }
   return all;

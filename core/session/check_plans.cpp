@@ -164,6 +164,17 @@ bool has_repair(const loop::Program& program) {
   });
 }
 
+/// Of the plan with most points; the first of equals.
+const DimValues& largest_shape(const std::vector<SmallPlan>& plans) {
+  const auto points = [](const SmallPlan& plan) {
+    double product = 1;
+    for (const auto& [dimension, size] : plan.shape) product *= static_cast<double>(size);
+    return product;
+  };
+  const auto fewer = [&](const SmallPlan& a, const SmallPlan& b) { return points(a) < points(b); };
+  return std::max_element(plans.begin(), plans.end(), fewer)->shape;
+}
+
 }  // namespace
 
 std::vector<SmallPlan> small_plans(const Compilation& compilation, bool miniature, std::size_t at_most) {
@@ -180,8 +191,9 @@ std::vector<SmallPlan> small_plans(const Compilation& compilation, bool miniatur
   if (plans.empty()) {  // a program without tiled or free dimensions: its own sizes
     add(default_dims(compilation.program));
   } else if (const auto missing = missing_sites(compilation, plans.front()); !missing.empty()) {
-    const DimValues shape = lengthened(compilation, opened_program(compilation), plans.front().shape, missing);
-    if (shape != plans.front().shape) add(shape);
+    const DimValues largest = largest_shape(plans);  // the other loops of the plan should take several trips there too
+    const DimValues shape = lengthened(compilation, opened_program(compilation), largest, missing);
+    if (shape != largest) add(shape);
   }
   return plans;
 }
