@@ -63,6 +63,8 @@ double bytes_per_element(const math::Program& program, Symbol name) {
 }
 
 double extent_at(Expr lo, Expr hi, const DimValues& values) {
+  const auto first = bound_at(lo, values), last = bound_at(hi, values);
+  if (first && last) return *last > *first ? static_cast<double>(*last) - static_cast<double>(*first) : 0;
   return static_cast<double>(std::max<std::int64_t>(0, bound_at(hi - lo, values).value_or(1)));
 }
 
@@ -121,7 +123,9 @@ class NestCounter {
       ranges.emplace_back(bound_at(range.lo, values_).value_or(0), bound_at(range.hi, values_).value_or(0));
     if (loop.ranges.empty()) ranges.emplace_back(0, hi > lo ? (hi - lo + tile - 1) / tile : 0);
     if (loop.mark == loop::Mark::parallel && chain_) note_items(ranges);
-    if (is_used_below(loop)) {
+    const auto [used, is_new] = used_below_.try_emplace(&loop, false);
+    if (is_new) used->second = is_used_below(loop);
+    if (used->second) {
       chain_ = false;
       for (const auto& [first, last] : ranges) each_trip(loop, lo, hi, tile, first, last);
     } else {
@@ -192,15 +196,17 @@ class NestCounter {
   template <class Skip>
   Count evaluations(const std::set<Symbol>& indices, const std::vector<math::Axis>& axes, const Skip& skip) {
     Count count;
-    std::set<Symbol> looped;
     for (const Frame& frame : frames_) {
-      looped.insert(frame.index);
       if (skip(frame)) continue;
-      count.exact *= indices.contains(frame.index) ? frame.elements : frame.trips;
-      count.computed *= indices.contains(frame.index) ? frame.computed : frame.trips;
+      const bool varies = indices.contains(frame.index);
+      count.exact *= varies ? frame.elements : frame.trips;
+      count.computed *= varies ? frame.computed : frame.trips;
     }
+    const auto is_looped = [&](Symbol name) {
+      return std::any_of(frames_.begin(), frames_.end(), [&](const Frame& frame) { return frame.index == name; });
+    };
     for (const math::Axis& axis : axes) {
-      if (looped.contains(axis.index) || !indices.contains(axis.index)) continue;
+      if (!indices.contains(axis.index) || is_looped(axis.index)) continue;
       const double extent = extent_at(axis.lo, axis.hi, values_);
       count.exact *= extent;
       count.computed *= extent;
@@ -390,7 +396,8 @@ class NestCounter {
   bool chain_ = true;
   double elements_ = 0, computed_ = 0;
   std::map<Symbol, Facts> facts_;
-  std::set<Expr> paid_;  ///< reads and factors that a statement of the nest pays for already
+  std::map<const Loop*, bool> used_below_;  ///< looked up, never walked in this order
+  std::set<Expr> paid_;                     ///< reads and factors that a statement of the nest pays for already
   bool sampled_ = false;
   std::map<Symbol, double> loaded_;
   std::map<std::string, double> tiles_;
