@@ -345,7 +345,9 @@ Approx Bounding::Sum::value(const Bounding& domain, Kind kind) const {
   const bool exact = kind != Kind::real64 && error.is_zero() && magnitude.exponent() - lowest <= 24 && magnitude.exponent() <= 128;
   if (exact) return {total, {}};
   const std::int64_t own = domain.options.summation_depth > 0 ? domain.options.summation_depth : terms;
-  const double depth = static_cast<double>(own + 4 * domain.options.moves);
+  // an accumulator that moves n times has more than n terms: shorter sums (the scores) are not repaired
+  const std::int64_t moves = terms > domain.options.moves ? domain.options.moves : 0;
+  const double depth = static_cast<double>(own + 4 * moves);
   const double factor = domain.options.structured_data ? depth : std::min(5 * std::sqrt(depth), depth);
   return {total, error + times_power_of_two(magnitude * Wide(factor), unit(domain, kind)) +
                      (magnitude.exponent() > 128 && kind != Kind::real64 ? Wide(infinite) : Wide())};

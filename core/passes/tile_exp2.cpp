@@ -115,9 +115,7 @@ class Rescaler {
   }
 
   /// Nor do products with a power of two round: where the text's own scale loses nothing, folding log2(e) in before the difference would.
-  [[nodiscard]] bool subtracts_first() const {
-    return has_exact_scores() || is_power_of_two(scale_);
-  }
+  [[nodiscard]] bool subtracts_first() const { return has_exact_scores() || is_power_of_two(scale_); }
 
  private:
   void collect() {

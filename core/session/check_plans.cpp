@@ -10,11 +10,23 @@ namespace {
 
 constexpr std::int64_t miniature_tile = 4;
 
-/// A dimension that some loop is tiled over, with the tile it has in the plan.
+/// A dimension that some loop is tiled over, with the tile it has in the plan, and the smallest one that is worth looking at.
 struct TiledDim {
   Symbol dim;
-  std::int64_t tile = 1;
+  std::int64_t tile = 1, small_tile = 1;
 };
+
+std::int64_t number_of(const std::string& choice) { return std::max<std::int64_t>(1, std::strtoll(choice.c_str(), nullptr, 10)); }
+
+/// The smallest tile of at least four elements that the site offers: atoms and lanes may ask for multiples. Never above the plan's own.
+std::int64_t miniature_of(const Decision& decision) {
+  std::int64_t smallest = number_of(decision.choice);
+  for (const Alternative& each : decision.alternatives) {
+    const std::int64_t tile = number_of(each.choice);
+    if (!each.refused && tile >= miniature_tile) smallest = std::min(smallest, tile);
+  }
+  return smallest;
+}
 
 /// "o/i/tile" -> index i.
 Symbol index_of_site(const std::string& site) {
@@ -48,22 +60,24 @@ std::vector<TiledDim> tiled_dims(const Compilation& compilation) {
   for (const Decision& decision : compilation.record.decisions) {
     if (decision.kind != "tile") continue;
     const auto dimension = dim_of_index(program, index_of_site(decision.site));
-    const std::int64_t tile = std::max<std::int64_t>(1, std::strtoll(decision.choice.c_str(), nullptr, 10));
+    const std::int64_t tile = number_of(decision.choice);
     if (!dimension) continue;
     const auto same = std::find_if(tiled.begin(), tiled.end(), [&](const TiledDim& each) { return each.dim == *dimension; });
-    if (same == tiled.end()) tiled.push_back({*dimension, tile});
+    if (same == tiled.end()) tiled.push_back({*dimension, tile, miniature_of(decision)});
   }
   return tiled;
 }
 
 /// {1, t-1, t, 2t+1, 3t+t/2}, in an order that puts the telling ones first.
 std::vector<std::int64_t> sizes_for(std::int64_t tile) {
-  std::vector<std::int64_t> sizes{2 * tile + 1, tile, 1, tile - 1, 3 * tile + tile / 2};
-  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 1; }), sizes.end());
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t size : {2 * tile + 1, tile, std::int64_t{1}, tile - 1, 3 * tile + tile / 2})
+    if (size >= 1) sizes.push_back(size);
   return sizes;
 }
 
-/// Small values for every dimension: tiled ones run through their sizes (each pair of neighbours in the list meets), the others stay small.
+/// Small values for every dimension: tiled ones run through their sizes, each at another pace, and start where every loop has three trips;
+/// the others stay small.
 std::vector<DimValues> shapes_for(const Compilation& compilation, const std::vector<TiledDim>& tiled, bool miniature) {
   DimValues base;
   for (const math::Dimension& each : compilation.program.dims) base[each.name] = std::min<std::int64_t>(each.value, miniature ? 3 : 2);
@@ -71,8 +85,8 @@ std::vector<DimValues> shapes_for(const Compilation& compilation, const std::vec
   for (std::size_t row = 0; row < 5; ++row) {
     DimValues shape = base;
     for (std::size_t i = 0; i < tiled.size(); ++i) {
-      const auto sizes = sizes_for(miniature ? std::min(miniature_tile, tiled[i].tile) : tiled[i].tile);
-      shape[tiled[i].dim] = sizes[(row * (i + 1) + i) % sizes.size()];
+      const auto sizes = sizes_for(miniature ? tiled[i].small_tile : tiled[i].tile);
+      shape[tiled[i].dim] = sizes[row * (i + 1) % sizes.size()];
     }
     if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
   }
@@ -106,7 +120,7 @@ Trace miniature_trace(const Compilation& compilation) {
     const auto decision = std::find_if(compilation.record.decisions.begin(), compilation.record.decisions.end(),
                                        [&](const Decision& each) { return each.site == entry.site; });
     if (decision == compilation.record.decisions.end() || decision->kind != "tile") continue;
-    if (std::strtoll(entry.choice.c_str(), nullptr, 10) > miniature_tile) entry.choice = std::to_string(miniature_tile);
+    entry.choice = std::to_string(miniature_of(*decision));
   }
   return trace;
 }
@@ -124,7 +138,8 @@ std::vector<std::string> missing_sites(const Compilation& compilation, const Sma
 
 /// The shape with the dimensions of those sites longer than any axis that rides whole, as far as the program itself is that long.
 DimValues lengthened(const Compilation& compilation, const math::Program& opened, DimValues shape, const std::vector<std::string>& sites) {
-  constexpr std::int64_t longer_than_whole = 257;
+  constexpr std::int64_t longer_than_whole = 257, short_beside_it = 9;
+  for (auto& [name, value] : shape) value = std::min(value, short_beside_it);
   for (const std::string& site : sites) {
     const auto dimension = dim_of_index(opened, index_of_site(site));
     if (!dimension) continue;
@@ -134,27 +149,31 @@ DimValues lengthened(const Compilation& compilation, const math::Program& opened
   return shape;
 }
 
-std::int64_t trips_of(const loop::Loop& loop, const DimValues& dims) {
+/// The first trip finds nothing to rescale.
+std::int64_t moves_in(const loop::Loop& loop, const DimValues& dims) {
   std::int64_t longest = 1;
   for (const auto& [name, value] : dims) longest = std::max(longest, value);
-  const auto tile = evaluate_integer(loop.tile, dims);
-  const auto extent = evaluate_integer(loop.hi - loop.lo, dims);
-  return std::max<std::int64_t>(extent.value_or(longest), 0) / std::max<std::int64_t>(tile.value_or(1), 1) + 1;
+  const std::int64_t tile = std::max<std::int64_t>(evaluate_integer(loop.tile, dims).value_or(1), 1);
+  const std::int64_t extent = std::max<std::int64_t>(evaluate_integer(loop.hi - loop.lo, dims).value_or(longest), 1);
+  return (extent - 1) / tile;
 }
 
-/// Longest chain of trips through fold loops below the node.
+/// The most moves of one accumulator below the node: nested folds and the merges of their parts add up, nests behind each other do not.
 std::int64_t moves_below(const loop::NodeRef& node, const DimValues& dims, int depth) {
   constexpr int deepest = 400;
   if (!node || depth > deepest) return 0;
   if (const auto* loop = std::get_if<loop::Loop>(node.get())) {
     const std::int64_t inner = moves_below(loop->body, dims, depth + 1);
-    return loop->mark == loop::Mark::fold ? trips_of(*loop, dims) + inner : inner;
+    return loop->mark == loop::Mark::fold ? moves_in(*loop, dims) + inner : inner;
   }
-  if (const auto* combine = std::get_if<loop::Combine>(node.get())) return evaluate_integer(combine->count, dims).value_or(0);
-  std::int64_t total = 0;
+  std::int64_t most = 0, merges = 0;
   if (const auto* sequence = std::get_if<loop::Sequence>(node.get()))
-    for (const loop::NodeRef& each : sequence->items) total += moves_below(each, dims, depth + 1);
-  return total;
+    for (const loop::NodeRef& each : sequence->items) {
+      most = std::max(most, moves_below(each, dims, depth + 1));
+      if (const auto* combine = std::get_if<loop::Combine>(each.get()))
+        merges = std::max<std::int64_t>(merges, evaluate_integer(combine->count, dims).value_or(1) - 1);
+    }
+  return most + merges;
 }
 
 bool has_repair(const loop::Program& program) {
@@ -201,7 +220,7 @@ std::vector<SmallPlan> small_plans(const Compilation& compilation, bool miniatur
 std::vector<std::int64_t> tile_edges(const Compilation& compilation, bool miniature) {
   std::set<std::int64_t> edges{0};
   for (const TiledDim& each : tiled_dims(compilation)) {
-    const std::int64_t tile = miniature ? std::min(miniature_tile, each.tile) : each.tile;
+    const std::int64_t tile = miniature ? each.small_tile : each.tile;
     for (const std::int64_t edge : {tile - 1, tile, 2 * tile}) edges.insert(edge);
   }
   return {edges.begin(), edges.end()};

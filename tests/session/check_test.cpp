@@ -1,0 +1,131 @@
+// The check on each step: every sample passes on every target, and what is wrong does not pass.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "session/check_plans.hpp"
+#include "session_test.hpp"
+
+namespace fathom::session {
+namespace {
+
+using session_tests::attention_of;
+using session_tests::compiled;
+using session_tests::inputs_of;
+
+std::vector<std::string> all_samples() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(FATHOM_SOURCE_DIR) / "samples"))
+    if (entry.path().extension() == ".fathom") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+CheckOptions quick() {
+  CheckOptions options;
+  options.all_shapes = false;
+  return options;
+}
+
+/// Every step of the record passed, with cases of its own. Few cases may leave a step inconclusive; none may fail.
+void expect_all_pass(const Compilation& compilation, const std::string& what, const CheckOptions& options) {
+  Compilation checked = compilation;
+  check_steps(checked, options);
+  for (const Step& step : checked.record.steps) {
+    const bool is_open = !options.all_shapes && step.check.status == CheckStatus::inconclusive;
+    EXPECT_TRUE(step.check.status == CheckStatus::passed || is_open) << what << ": " << step.id << ": " << step.check.reason;
+    EXPECT_FALSE(step.check.cases.empty()) << what << ": " << step.id;
+  }
+}
+
+class Samples : public testing::TestWithParam<std::string> {};
+
+TEST_P(Samples, every_step_passes_on_vectors) {
+  expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, {}, "x86-64-v4"), GetParam(), quick());
+}
+TEST_P(Samples, every_step_passes_on_the_blackboard) {
+  expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, {}, "blackboard"), GetParam(), {});
+}
+TEST_P(Samples, every_step_passes_unfused) {
+  const auto fused = compiled(session_tests::sample(GetParam()), {}, {}, "blackboard");
+  const auto choices = session_tests::all_of(*fused, "fuse", "no");
+  expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, choices, "blackboard"), GetParam(), quick());
+}
+TEST_P(Samples, every_step_passes_in_split_folds) {
+  const auto rolling = compiled(session_tests::sample(GetParam()), {}, {}, "blackboard");
+  const auto choices = session_tests::all_of(*rolling, "fold", "split-k");
+  if (choices.empty()) GTEST_SKIP() << "no fold of this sample can be split";
+  expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, choices, "blackboard"), GetParam(), quick());
+}
+INSTANTIATE_TEST_SUITE_P(All, Samples, testing::ValuesIn(all_samples()), [](const auto& sample) { return sample.param; });
+
+const char* const by_hand =
+    "  s[i,j] = sum[d](q[i,d] * k[j,d])\n"
+    "  m[i]   = max[j](s[i,j])\n"
+    "  e[i,j] = exp(s[i,j] - m[i])\n"
+    "  l[i]   = sum[j](e[i,j])\n"
+    "  o[i,d] = sum[j](e[i,j] * v[j,d]) / l[i]\n";
+
+TEST(Check, a_repair_that_is_wrong_fails_at_its_step) {
+  Inputs inputs = inputs_of(attention_of(by_hand), {}, {}, "blackboard");
+  const auto right = compiled(inputs);
+  const auto site = std::find_if(right->record.decisions.begin(), right->record.decisions.end(),
+                                 [](const Decision& each) { return each.kind == "repair"; });
+  ASSERT_NE(site, right->record.decisions.end());
+  inputs.trace.entries.push_back({site->site, "acc", false, Origin::by_user});
+  inputs.options.unsound = true;
+  Compilation wrong = *compiled(inputs);
+  check_steps(wrong, quick());
+  EXPECT_TRUE(std::any_of(wrong.record.steps.begin(), wrong.record.steps.end(),
+                          [](const Step& step) { return step.check.status == CheckStatus::failed && step.after.level == Level::loop; }));
+  EXPECT_EQ(wrong.record.steps.front().check.status, CheckStatus::passed) << "what comes before the fault is right";
+}
+
+TEST(Check, nan_on_one_side_fails_and_the_sign_of_infinity_counts) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto status = [](double actual, double expected) {
+    const interp::Bounded right{{1}, {0}, {expected}, {1e30}, {false}};
+    return interp::compare({DType::f32, {1}, {actual}}, right, DType::f32, -1).status;
+  };
+  EXPECT_EQ(status(nan, 1), CheckStatus::failed);
+  EXPECT_EQ(status(1, nan), CheckStatus::failed);
+  EXPECT_EQ(status(infinite, -infinite), CheckStatus::failed);
+  EXPECT_EQ(status(nan, nan), CheckStatus::passed);
+}
+
+TEST(Check, open_elements_count_over_a_step_and_not_in_a_tiny_case) {
+  interp::Bounded expected{{36}, {0}, std::vector<double>(36, 1), std::vector<double>(36, 1e-6), std::vector<bool>(36, false)};
+  const interp::Array actual{DType::f32, {36}, std::vector<double>(36, 1)};
+  expected.undetermined[7] = true;
+  const CheckCase one = interp::compare(actual, expected, DType::f32, -1);
+  EXPECT_EQ(one.status, CheckStatus::passed);
+  EXPECT_EQ(one.elements, 36);
+  EXPECT_EQ(one.undetermined, 1);
+  EXPECT_TRUE(interp::says_too_little(1, 36));
+  expected.undetermined[8] = expected.undetermined[9] = true;
+  EXPECT_EQ(interp::compare(actual, expected, DType::f32, -1).status, CheckStatus::inconclusive);
+}
+
+TEST(Check, small_plans_have_every_loop_of_the_true_one) {
+  const auto plan = compiled(session_tests::sample("matmul_bias_gelu"), {}, {}, "x86-64-v4");
+  std::set<std::string> sites;
+  for (const SmallPlan& each : small_plans(*plan, true, 2))
+    for (const Decision& decision : each.record.decisions) sites.insert(decision.site);
+  for (const Decision& decision : plan->record.decisions) EXPECT_EQ(sites.count(decision.site), 1U) << decision.site;
+}
+
+TEST(Check, repairs_widen_the_bound_by_the_trips_of_the_plan) {
+  const auto fused = compiled(attention_of(by_hand), {}, {}, "blackboard");
+  const auto choices = session_tests::all_of(*fused, "fuse", "no");
+  const auto unfused = compiled(attention_of(by_hand), {}, choices, "blackboard");
+  const auto fused_plans = small_plans(*fused, true, 1), unfused_plans = small_plans(*unfused, true, 1);
+  ASSERT_FALSE(fused_plans.empty());
+  ASSERT_FALSE(unfused_plans.empty());
+  EXPECT_GE(moves_of(fused_plans.front()), 2);
+  EXPECT_EQ(moves_of(unfused_plans.front()), 0);
+}
+
+}  // namespace
+}  // namespace fathom::session
