@@ -86,7 +86,7 @@ Target blackboard() {
   target.lanes = 2;
   target.workgroups = 1;
   target.registers_bytes = 8 * 2 * 4;  // eight registers of two lanes
-  target.shared_bytes = 512;           // 128 numbers: tiles of a few rows
+  target.shared_bytes = 384;           // 96 numbers: tiles of two rows and two columns at D = 4 fill the half that they may take
   target.spaces = spaces({"global", "cache", "register"});
   MatrixAtom dot;
   dot.name = Symbol("dot_2x2_f32");
