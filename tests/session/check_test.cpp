@@ -41,7 +41,9 @@ void expect_all_pass(const Compilation& compilation, const std::string& what, co
 
 class Samples : public testing::TestWithParam<std::string> {};
 
-TEST_P(Samples, every_step_passes_on_vectors) {
+/// True tiles of a wide machine take seconds for the larger samples: `fathom check` and ./test --all run those.
+class FewSamples : public Samples {};
+TEST_P(FewSamples, every_step_passes_on_vectors) {
   expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, {}, "x86-64-v4"), GetParam(), quick());
 }
 TEST_P(Samples, every_step_passes_on_the_blackboard) {
@@ -58,6 +60,8 @@ TEST_P(Samples, every_step_passes_in_split_folds) {
   if (choices.empty()) GTEST_SKIP() << "no fold of this sample can be split";
   expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, choices, "blackboard"), GetParam(), quick());
 }
+INSTANTIATE_TEST_SUITE_P(Few, FewSamples, testing::Values("attention", "softmax", "layernorm", "cross_entropy"),
+                         [](const auto& sample) { return sample.param; });
 INSTANTIATE_TEST_SUITE_P(All, Samples, testing::ValuesIn(all_samples()), [](const auto& sample) { return sample.param; });
 
 const char* const by_hand =
