@@ -80,16 +80,17 @@ TEST_P(Masks, ranges_hold_what_counts_and_open_tiles_need_no_test) {
 
 INSTANTIATE_TEST_SUITE_P(
     Comparisons, Masks,
-    testing::Values(
-        Case{"j <= i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j <= i; }},
-        Case{"j <= i + (T - S)", [](std::int64_t i, std::int64_t j, std::int64_t s, std::int64_t t) { return j <= i + (t - s); }},
-        Case{"j < i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j < i; }},
-        Case{"j >= i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j >= i; }},
-        Case{"i - j < 3", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return i - j < 3; }},
-        Case{"2 * j <= i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return 2 * j <= i; }},
-        Case{"3 * j >= 2 * i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return 3 * j >= 2 * i; }},
-        Case{"j < 4", [](std::int64_t, std::int64_t j, std::int64_t, std::int64_t) { return j < 4; }},
-        Case{"j <= i and i - j < 3", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j <= i && i - j < 3; }}));
+    testing::Values(Case{"j <= i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j <= i; }},
+                    Case{"j <= i + (T - S)",
+                         [](std::int64_t i, std::int64_t j, std::int64_t rows, std::int64_t columns) { return j <= i + (columns - rows); }},
+                    Case{"j < i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j < i; }},
+                    Case{"j >= i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j >= i; }},
+                    Case{"i - j < 3", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return i - j < 3; }},
+                    Case{"2 * j <= i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return 2 * j <= i; }},
+                    Case{"3 * j >= 2 * i", [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return 3 * j >= 2 * i; }},
+                    Case{"j < 4", [](std::int64_t, std::int64_t j, std::int64_t, std::int64_t) { return j < 4; }},
+                    Case{"j <= i and i - j < 3",
+                         [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j <= i && i - j < 3; }}));
 
 Bounding bounding_of(const std::string& text, std::size_t nest = 0) {
   const loop::Program program = parsed(text);
