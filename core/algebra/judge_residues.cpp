@@ -136,9 +136,11 @@ Residue Point::compare(Expr e) {
 
 Residue Point::value(Expr e) {
   if (!e || depth_ > most_depth) return undefined;
+  if (const auto found = known_.find(e); found != known_.end()) return found->second;
   ++depth_;
   const Residue result = compute(e);
   --depth_;
+  if (result.kind != Kind::undefined) known_.emplace(e, result);  // undefined may mean too deep here
   return result;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/expr.hpp"
@@ -28,8 +29,14 @@ struct Residue {
 class Point {
  public:
   explicit Point(std::uint64_t seed) : seed_(seed) {}
-  void set(Symbol symbol, Residue value) { symbols_[symbol] = value; }
-  void set_index(Symbol index, std::uint64_t element) { indices_[index] = element; }
+  void set(Symbol symbol, Residue value) {
+    symbols_[symbol] = value;
+    known_.clear();
+  }
+  void set_index(Symbol index, std::uint64_t element) {
+    indices_[index] = element;
+    known_.clear();
+  }
   [[nodiscard]] Residue value(Expr);
   [[nodiscard]] Residue random(std::uint64_t key) const;  ///< finite
 
@@ -41,6 +48,7 @@ class Point {
   std::uint64_t seed_;
   std::map<Symbol, Residue> symbols_;
   std::map<Symbol, std::uint64_t> indices_;
+  std::unordered_map<Expr, Residue> known_;  // each distinct node once: shared parts would cost exponential time
   int depth_ = 0;
 };
 
