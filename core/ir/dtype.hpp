@@ -9,11 +9,11 @@ namespace fathom {
 
 enum class DType : std::uint8_t { real, f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i8, boolean };
 
-[[nodiscard]] std::string_view name(DType);                      ///< as the notation spells it ("bool", "f16"); real: "real"
+[[nodiscard]] std::string_view name(DType);  ///< as the notation spells it ("bool", "f16"); real: "real"
 [[nodiscard]] std::optional<DType> dtype_named(std::string_view);
-[[nodiscard]] int size_in_bytes(DType);                          ///< real: 4
-[[nodiscard]] bool is_float(DType);                              ///< real included
-[[nodiscard]] bool is_integer(DType);                            ///< bool excluded
+[[nodiscard]] int size_in_bytes(DType);  ///< real: 4
+[[nodiscard]] bool is_float(DType);      ///< real included
+[[nodiscard]] bool is_integer(DType);    ///< bool excluded
 
 /// Unit round-off (half an ulp of 1), largest finite value, smallest positive normal and subnormal. Float types only; real is f32.
 struct FloatRange {

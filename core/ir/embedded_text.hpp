@@ -2,6 +2,6 @@
 #pragma once
 
 struct EmbeddedText {
-  const char* name;   ///< without extension
+  const char* name;  ///< without extension
   const char* text;
 };

@@ -21,52 +21,52 @@ namespace fathom {
 
 // Every operation: (identifier, spelling in the notation, kind). A new one breaks the build in each exhaustive switch.
 // kinds: leaf | prefix | infix | function | special. Function names are exactly the notation's.
-#define FATHOM_OPS(X)                 \
-  X(number, "", leaf)                 \
-  X(infinity, "inf", leaf)            \
-  X(boolean, "", leaf)                \
-  X(index, "", leaf)                  \
-  X(dim, "", leaf)                    \
-  X(symbol, "", leaf)                 \
-  X(read, "", special)                \
-  X(tuple, "", special)               \
-  X(cast, "", special)                \
-  X(call, "", special)                \
-  X(reduce, "", special)              \
-  X(extent, "size", function)         \
-  X(neg, "-", prefix)                 \
-  X(logical_not, "not", prefix)       \
-  X(add, "+", infix)                  \
-  X(sub, "-", infix)                  \
-  X(mul, "*", infix)                  \
-  X(div, "/", infix)                  \
-  X(floordiv, "//", infix)            \
-  X(mod, "%", infix)                  \
-  X(pow, "^", infix)                  \
-  X(eq, "==", infix)                  \
-  X(ne, "!=", infix)                  \
-  X(lt, "<", infix)                   \
-  X(le, "<=", infix)                  \
-  X(gt, ">", infix)                   \
-  X(ge, ">=", infix)                  \
-  X(logical_and, "and", infix)        \
-  X(logical_or, "or", infix)          \
-  X(where, "where", function)         \
-  X(min, "min", function)             \
-  X(max, "max", function)             \
-  X(abs, "abs", function)             \
-  X(floor, "floor", function)         \
-  X(exp, "exp", function)             \
-  X(exp2, "exp2", function)           \
-  X(log, "log", function)             \
-  X(log2, "log2", function)           \
-  X(sqrt, "sqrt", function)           \
-  X(rsqrt, "rsqrt", function)         \
-  X(sin, "sin", function)             \
-  X(cos, "cos", function)             \
-  X(tanh, "tanh", function)           \
-  X(erf, "erf", function)             \
-  X(sigmoid, "sigmoid", function)     \
+#define FATHOM_OPS(X)             \
+  X(number, "", leaf)             \
+  X(infinity, "inf", leaf)        \
+  X(boolean, "", leaf)            \
+  X(index, "", leaf)              \
+  X(dim, "", leaf)                \
+  X(symbol, "", leaf)             \
+  X(read, "", special)            \
+  X(tuple, "", special)           \
+  X(cast, "", special)            \
+  X(call, "", special)            \
+  X(reduce, "", special)          \
+  X(extent, "size", function)     \
+  X(neg, "-", prefix)             \
+  X(logical_not, "not", prefix)   \
+  X(add, "+", infix)              \
+  X(sub, "-", infix)              \
+  X(mul, "*", infix)              \
+  X(div, "/", infix)              \
+  X(floordiv, "//", infix)        \
+  X(mod, "%", infix)              \
+  X(pow, "^", infix)              \
+  X(eq, "==", infix)              \
+  X(ne, "!=", infix)              \
+  X(lt, "<", infix)               \
+  X(le, "<=", infix)              \
+  X(gt, ">", infix)               \
+  X(ge, ">=", infix)              \
+  X(logical_and, "and", infix)    \
+  X(logical_or, "or", infix)      \
+  X(where, "where", function)     \
+  X(min, "min", function)         \
+  X(max, "max", function)         \
+  X(abs, "abs", function)         \
+  X(floor, "floor", function)     \
+  X(exp, "exp", function)         \
+  X(exp2, "exp2", function)       \
+  X(log, "log", function)         \
+  X(log2, "log2", function)       \
+  X(sqrt, "sqrt", function)       \
+  X(rsqrt, "rsqrt", function)     \
+  X(sin, "sin", function)         \
+  X(cos, "cos", function)         \
+  X(tanh, "tanh", function)       \
+  X(erf, "erf", function)         \
+  X(sigmoid, "sigmoid", function) \
   X(random, "random", function)
 
 enum class Op : std::uint8_t {
@@ -89,18 +89,18 @@ class Expr;
 /// One node. Fields that an operation does not use are empty.
 struct ExprNode {
   Op op;
-  DType dtype = DType::real;     // cast: the type
-  bool truth = false;            // boolean: its value
-  Rational number;               // number: its value when `inexact` is 0
-  double inexact = 0;            // number: a literal that no 64-bit rational holds (1e-39); otherwise 0
-  Symbol name;                   // index, dim, symbol, read, call, reduce: the name (reduce: the reducer's)
-  Symbol result;                 // reduce: which result of the reducer; empty = the first
-  std::vector<Symbol> bound;     // reduce, call over indices: the indices that it binds
-  std::vector<Expr> args;        // operands. reduce: the lifted values, then lo, hi for each bound index (both absent where left open)
-  std::uint64_t hash = 0;        // structural
+  DType dtype = DType::real;  // cast: the type
+  bool truth = false;         // boolean: its value
+  Rational number;            // number: its value when `inexact` is 0
+  double inexact = 0;         // number: a literal that no 64-bit rational holds (1e-39); otherwise 0
+  Symbol name;                // index, dim, symbol, read, call, reduce: the name (reduce: the reducer's)
+  Symbol result;              // reduce: which result of the reducer; empty = the first
+  std::vector<Symbol> bound;  // reduce, call over indices: the indices that it binds
+  std::vector<Expr> args;     // operands. reduce: the lifted values, then lo, hi for each bound index (both absent where left open)
+  std::uint64_t hash = 0;     // structural
   std::uint32_t depth = 1;
-  std::uint64_t size = 1;        // nodes of the tree that it prints as (saturating): what inlining must bound
-  const std::set<Symbol>* free = nullptr;   // cache of free_indices; null where those are many
+  std::uint64_t size = 1;                  // nodes of the tree that it prints as (saturating): what inlining must bound
+  const std::set<Symbol>* free = nullptr;  // cache of free_indices; null where those are many
 };
 
 /// A handle to a node. Never null after construction through a builder; a default-constructed Expr is "absent".
@@ -126,19 +126,19 @@ class Expr {
 
 // ---- builders: they intern and never simplify ----
 [[nodiscard]] Expr number(Rational);
-[[nodiscard]] Expr inexact_number(double);       ///< finite, not representable as Rational
-[[nodiscard]] Expr infinity();                   ///< +inf; -inf is neg(infinity())
+[[nodiscard]] Expr inexact_number(double);  ///< finite, not representable as Rational
+[[nodiscard]] Expr infinity();              ///< +inf; -inf is neg(infinity())
 [[nodiscard]] Expr boolean(bool);
-[[nodiscard]] Expr index(Symbol);                ///< an iteration index
-[[nodiscard]] Expr dim(Symbol);                  ///< a dimension of the program
-[[nodiscard]] Expr symbol(Symbol);               ///< a uniform name that is neither: let of a kernel, tag, parameter of a fn or reducer, gauge
+[[nodiscard]] Expr index(Symbol);   ///< an iteration index
+[[nodiscard]] Expr dim(Symbol);     ///< a dimension of the program
+[[nodiscard]] Expr symbol(Symbol);  ///< a uniform name that is neither: let of a kernel, tag, parameter of a fn or reducer, gauge
 [[nodiscard]] Expr read(Symbol tensor, std::vector<Expr> subscripts);  ///< a scalar parameter is a read without subscripts
-[[nodiscard]] Expr tuple(std::vector<Expr>);     ///< subscript of a split axis: (n,y,e)
+[[nodiscard]] Expr tuple(std::vector<Expr>);                           ///< subscript of a split axis: (n,y,e)
 [[nodiscard]] Expr cast(DType, Expr);
 [[nodiscard]] Expr call(Symbol function, std::vector<Symbol> indices, std::vector<Expr> args);
 struct Bound {
   Symbol index;
-  Expr lo, hi;                                   ///< half-open; both absent where the text leaves the range open
+  Expr lo, hi;  ///< half-open; both absent where the text leaves the range open
 };
 [[nodiscard]] Expr reduce(Symbol reducer, Symbol result, const std::vector<Bound>& bound, const std::vector<Expr>& values);
 [[nodiscard]] Expr unary(Op, Expr);
@@ -168,23 +168,25 @@ using Substitution = std::map<Expr, Expr>;
 /// replacement. The indices of a call are the caller's: an index that replaces one of them replaces it there too, and nothing is captured.
 [[nodiscard]] Expr substitute(Expr, const Substitution&);
 [[nodiscard]] bool contains(Expr, Expr part);
-[[nodiscard]] std::set<Symbol> free_indices(Expr);      ///< indices not bound inside (by a reduce, or named by a call over indices)
+[[nodiscard]] std::set<Symbol> free_indices(Expr);  ///< indices not bound inside (by a reduce, or named by a call over indices)
 [[nodiscard]] std::set<Symbol> tensors_read(Expr);
 [[nodiscard]] std::set<Symbol> dims_in(Expr);
 
 // ---- integers: extents, bounds, offsets ----
 /// `//` rounds down and `%` has the sign of the divisor, here and everywhere.
-/// Constant folding and the identities of integer arithmetic (x+0, x*1, (a*b)//b, min(a,a), …); sums are ordered. Exact: never changes a value.
-/// Used for extents, ranges and subscripts only; real arithmetic is the algebra's business.
+/// Constant folding and the identities of integer arithmetic (x+0, x*1, (a*b)//b, min(a,a), …); sums are ordered. Exact: never changes a
+/// value. Used for extents, ranges and subscripts only; real arithmetic is the algebra's business.
 [[nodiscard]] Expr simplify_integer(Expr);
-[[nodiscard]] std::optional<std::int64_t> constant_integer(Expr);   ///< of a number node with an integer value, after simplify_integer
+[[nodiscard]] std::optional<std::int64_t> constant_integer(Expr);  ///< of a number node with an integer value, after simplify_integer
 using DimValues = std::map<Symbol, std::int64_t>;
-/// Value of an integer or bool expression over dimensions (and symbols or indices given in `values`); nullopt where it reads a tensor, divides by 0 or overflows.
+/// Value of an integer or bool expression over dimensions (and symbols or indices given in `values`); nullopt where it reads a tensor,
+/// divides by 0 or overflows.
 [[nodiscard]] std::optional<std::int64_t> evaluate_integer(Expr, const DimValues& values);
 
 // ---- text ----
-/// As the notation writes it, with the fewest parentheses; parses back to the same node: a minus directly before a literal that no `^` follows
-/// belongs to the literal (`-3` is number(-3), `-(3)` is neg(number(3))); only a fraction that no decimal holds comes back as a division.
+/// As the notation writes it, with the fewest parentheses; parses back to the same node: a minus directly before a literal that no `^`
+/// follows belongs to the literal (`-3` is number(-3), `-(3)` is neg(number(3))); only a fraction that no decimal holds comes back as a
+/// division.
 [[nodiscard]] std::string print(Expr);
 
 }  // namespace fathom

@@ -1,8 +1,8 @@
 // Tile and Kernel levels: one model (shared with every back end), two verifiers. A module is a list of kernels with workspaces between
 // them and a launch contract. A kernel is work + roles + buffers + channels + turns; a role's body acts on whole tile values in
-// index notation; thread ids do not exist. Phases, parities, arrival counts and fences are derived by code generation and never appear here.
-// The Tile level is the subset without buffers, channels, turns, copies, atoms and stages, with one role.
-// Text form: the grammar of docs/kernel.md.
+// index notation; thread ids do not exist. Phases, parities, arrival counts and fences are derived by code generation and never appear
+// here. The Tile level is the subset without buffers, channels, turns, copies, atoms and stages, with one role. Text form: the grammar of
+// docs/kernel.md.
 #pragma once
 
 #include <optional>
@@ -32,47 +32,46 @@ struct TileAxis {
 };
 
 enum class OperandRole : std::uint8_t { a, b, acc };
-struct OperandLayout {           ///< `as qk.a`
+struct OperandLayout {  ///< `as qk.a`
   Symbol atom;
   OperandRole role = OperandRole::a;
 };
-
 
 // ---- values ----
 /// `m[i], off[i] = e1, e2 [else e3] [as qk.a] [via(...)]`. A buffer, slot, workspace or result on the left is a store.
 /// Right-hand sides are expressions in which reduce nodes may be the whole side: `l[i] = sum[j](p[i,j])`, `acc.states[w](m[w], l[w])`.
 struct Value {
   std::vector<Access> targets;
-  std::vector<Expr> values;              ///< one a target, or one reduce of a reducer with as many results as targets
-  Expr otherwise;                        ///< `else`: value outside the extents that are read; absent: reads must be inside
+  std::vector<Expr> values;  ///< one a target, or one reduce of a reducer with as many results as targets
+  Expr otherwise;            ///< `else`: value outside the extents that are read; absent: reads must be inside
   std::optional<OperandLayout> layout;
   std::vector<Symbol> via;
 };
-struct Let {                             ///< uniform scalar
+struct Let {  ///< uniform scalar
   Symbol name;
   Expr value;
 };
 // ---- asynchronous ----
-struct Copy {                            ///< token = copy to <- from [else e] [via]
+struct Copy {  ///< token = copy to <- from [else e] [via]
   Symbol token;
   Access to;
   Expr from;
   Expr otherwise;
   std::vector<Symbol> via;
 };
-struct Mma {                             ///< token = mma atom: acc (= | +=) a * b
+struct Mma {  ///< token = mma atom: acc (= | +=) a * b
   Symbol token;
   Symbol atom;
   Access acc;
   bool accumulate = false;
   Access a, b;
 };
-struct Await {                           ///< acc = await token | await token [.read]
+struct Await {  ///< acc = await token | await token [.read]
   std::optional<Access> acc;
   Symbol token;
   bool source_only = false;
 };
-struct Atomic {                          ///< n = atomic op place, value [release] [acquire]
+struct Atomic {  ///< n = atomic op place, value [release] [acquire]
   Symbol result;
   Symbol operation;
   Access place;
@@ -85,39 +84,55 @@ struct TokenUse {
   Symbol token;
   bool source_only = false;
 };
-struct Acquire { Symbol slot; Access channel; };
-struct Receive { Symbol slot; Access channel; };
-struct Publish { Access channel; std::vector<TokenUse> after; };
-struct Release { Access channel; std::vector<TokenUse> after; };
-struct Take { Symbol turn; };
-struct Pass { Symbol turn; };
+struct Acquire {
+  Symbol slot;
+  Access channel;
+};
+struct Receive {
+  Symbol slot;
+  Access channel;
+};
+struct Publish {
+  Access channel;
+  std::vector<TokenUse> after;
+};
+struct Release {
+  Access channel;
+  std::vector<TokenUse> after;
+};
+struct Take {
+  Symbol turn;
+};
+struct Pass {
+  Symbol turn;
+};
 // ---- flow ----
 struct Carry {
   Access value;
-  Expr initial;                          ///< for: where it starts; if: absent
+  Expr initial;  ///< for: where it starts; if: absent
 };
 struct TaggedRange {
-  Symbol tag;                            ///< empty: the whole loop is one untagged range
+  Symbol tag;  ///< empty: the whole loop is one untagged range
   Expr lo, hi;
 };
-struct For {                             ///< one loop over the concatenated ranges; tags are constants in the body
+struct For {  ///< one loop over the concatenated ranges; tags are constants in the body
   Symbol variable;
-  std::vector<TaggedRange> ranges;       ///< empty: `in work`
-  bool through = false;                  ///< `in work through`
+  std::vector<TaggedRange> ranges;  ///< empty: `in work`
+  bool through = false;             ///< `in work through`
   std::vector<Carry> carry;
   std::vector<struct Statement> body;
 };
-struct When {                            ///< on tags and uniform values
+struct When {  ///< on tags and uniform values
   Expr condition;
   std::vector<struct Statement> body;
 };
-struct If {                              ///< on a bool tile: the body acts on the parts where it holds
+struct If {  ///< on a bool tile: the body acts on the parts where it holds
   Access condition;
   std::vector<Carry> carry;
   std::vector<struct Statement> body;
 };
 
-struct At {                              ///< @stage.order
+struct At {  ///< @stage.order
   int stage = 0;
   int order = 0;
 };
@@ -135,16 +150,19 @@ struct Work {
   Symbol variable;
   Expr lo, hi;
   WorkSource source = WorkSource::grid;
-  Expr resident;                         ///< persistent: how many workgroups
-  Symbol counter;                        ///< dynamic: a workspace
+  Expr resident;   ///< persistent: how many workgroups
+  Symbol counter;  ///< dynamic: a workspace
 };
-struct AtomUse { Symbol name; Symbol atom; };          ///< atom qk = fma_6x32_f32: a row of the target's table
+struct AtomUse {
+  Symbol name;
+  Symbol atom;
+};  ///< atom qk = fma_6x32_f32: a row of the target's table
 struct Buffer {
   Symbol name;
-  Symbol each;                           ///< a role, or empty
+  Symbol each;  ///< a role, or empty
   DType dtype = DType::f32;
   std::vector<Expr> box;
-  Symbol space;                          ///< global, shared, register, cache, …
+  Symbol space;  ///< global, shared, register, cache, …
   std::vector<Symbol> alias;
 };
 struct Channel {
@@ -155,31 +173,37 @@ struct Channel {
   Expr depth;
   Symbol from, to;
 };
-struct Turn { Symbol name; Symbol over; };
+struct Turn {
+  Symbol name;
+  Symbol over;
+};
 struct Role {
   Symbol name;
-  Expr groups;                           ///< absent: 1
+  Expr groups;  ///< absent: 1
   Expr warps;
-  Expr registers;                        ///< absent: the target's default
-  Symbol partition;                      ///< axis, or empty
-  Symbol combine;                        ///< reducer, or empty
+  Expr registers;    ///< absent: the target's default
+  Symbol partition;  ///< axis, or empty
+  Symbol combine;    ///< reducer, or empty
   Block body;
 };
 struct Kernel {
   Symbol name;
-  Expr when;                             ///< launch condition, or absent
-  Symbol after;                          ///< kernel, or empty
+  Expr when;     ///< launch condition, or absent
+  Symbol after;  ///< kernel, or empty
   bool early = false;
   Work work;
   std::vector<TileAxis> axes;
   std::vector<AtomUse> atoms;
-  std::vector<Let> lets;                 ///< uniform, over work variable, dims and params
+  std::vector<Let> lets;  ///< uniform, over work variable, dims and params
   std::vector<Buffer> buffers;
   std::vector<Channel> channels;
   std::vector<Turn> turns;
   std::vector<Role> roles;
 };
-struct Require { Expr condition; Symbol otherwise; };  ///< launch contract: the plan that serves when it fails
+struct Require {
+  Expr condition;
+  Symbol otherwise;
+};  ///< launch contract: the plan that serves when it fails
 struct Workspace {
   Symbol name;
   DType dtype = DType::f32;
@@ -188,7 +212,7 @@ struct Workspace {
 };
 struct Module {
   Symbol name;
-  std::vector<math::Dimension> dims;     ///< fixed ones are folded into constants by lowering; run-time ones are launch arguments
+  std::vector<math::Dimension> dims;  ///< fixed ones are folded into constants by lowering; run-time ones are launch arguments
   std::vector<math::Parameter> params;
   std::vector<math::Parameter> results;
   std::vector<Require> requires_;
@@ -201,7 +225,8 @@ struct Module {
 // ---- verification and text ----
 /// The Tile subset: one role, values, let, for, when; every read tile defined on every path; carried values updated; results stored once.
 [[nodiscard]] Result<void> verify_tile(const Module&);
-/// The Kernel level. Until later issues: one role a kernel, no turns, no atomics, depth-1 self-channels filled by stores; anything else is refused by name.
+/// The Kernel level. Until later issues: one role a kernel, no turns, no atomics, depth-1 self-channels filled by stores; anything else is
+/// refused by name.
 [[nodiscard]] Result<void> verify(const Module&);
 /// A row of a target's atom table, as far as the verifier asks.
 struct KnownAtom {

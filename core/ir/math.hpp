@@ -23,34 +23,34 @@ struct Axis {
 
 struct Dimension {
   Symbol name;
-  std::int64_t value = 0;      ///< default of a run-time dimension, else the value
-  bool runtime = false;        ///< left to run time: one compilation serves every value
+  std::int64_t value = 0;  ///< default of a run-time dimension, else the value
+  bool runtime = false;    ///< left to run time: one compilation serves every value
   SourceSpan span;
 };
 
 struct Parameter {
   Symbol name;
   DType dtype = DType::f32;
-  std::vector<Expr> extents;           ///< empty: a scalar
-  std::vector<Symbol> stored;          ///< declared storage order of the extents' dimensions; empty: row major
-  bool strided = false;                ///< strides come from the caller
+  std::vector<Expr> extents;   ///< empty: a scalar
+  std::vector<Symbol> stored;  ///< declared storage order of the extents' dimensions; empty: row major
+  bool strided = false;        ///< strides come from the caller
   SourceSpan span;
 };
 
 /// A reference that moves as a fold goes on. Named in terms and moves: symbol(name) is the present one, symbol(name') the next.
 struct Gauge {
-  Symbol name;                 ///< "p.m~"
-  Expr reference;              ///< over reads of the producers' running results; used where finite, else the gauge is *unset* and stands at 0
+  Symbol name;     ///< "p.m~"
+  Expr reference;  ///< over reads of the producers' running results; used where finite, else the gauge is *unset* and stands at 0
   friend bool operator==(const Gauge&, const Gauge&) = default;
 };
 
 /// One carried sum of a repaired reduction.
 struct Carried {
-  Symbol name;                 ///< the statement's own name at rank 1, else name.0, name.1, …
-  ReducerRef reducer;          ///< ⊕ of this carrier, one component
-  Expr term;                   ///< contribution of an element; reads gauges as symbols
-  Expr move;                   ///< value after the gauges moved: over symbol(carried names), symbol(gauge), symbol(gauge'). Applied only where
-                               ///< the old gauge is set and the carrier is not at its identity (h is a select, DESIGN 5.2)
+  Symbol name;         ///< the statement's own name at rank 1, else name.0, name.1, …
+  ReducerRef reducer;  ///< ⊕ of this carrier, one component
+  Expr term;           ///< contribution of an element; reads gauges as symbols
+  Expr move;           ///< value after the gauges moved: over symbol(carried names), symbol(gauge), symbol(gauge'). Applied only where
+                       ///< the old gauge is set and the carrier is not at its identity (h is a select, DESIGN 5.2)
   friend bool operator==(const Carried&, const Carried&) = default;
 };
 
@@ -58,17 +58,17 @@ struct Carried {
 struct Repair {
   std::vector<Gauge> gauges;
   std::vector<Carried> carried;
-  Expr project;                ///< the result: over symbol(carried names), symbol(gauge) and reads of the producers
+  Expr project;  ///< the result: over symbol(carried names), symbol(gauge) and reads of the producers
   friend bool operator==(const Repair&, const Repair&) = default;
 };
 
 /// name[axes] = reducer.result[over](values). `values` are the lift's arguments.
 struct Reduction {
   ReducerRef reducer;
-  Symbol result;               ///< which result; empty = first
+  Symbol result;  ///< which result; empty = first
   std::vector<Axis> over;
   std::vector<Expr> values;
-  std::optional<Repair> repair;   ///< present after fusion with producers of the same loop
+  std::optional<Repair> repair;  ///< present after fusion with producers of the same loop
   friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
@@ -82,7 +82,7 @@ struct Map {
 struct Statement {
   Symbol name;
   std::vector<Axis> axes;
-  DType dtype = DType::real;           ///< storage type; real: left open
+  DType dtype = DType::real;  ///< storage type; real: left open
   std::variant<Map, Reduction> value;
   Origins origins;
 
@@ -95,20 +95,20 @@ struct Function {
   Symbol name;
   std::vector<Symbol> indices;
   std::vector<Symbol> parameters;
-  Expr body;                                       ///< over symbol(parameter), symbol(local), index(index)
-  std::vector<std::pair<Symbol, Expr>> locals;     ///< `with`: each visible to the right and in the body
+  Expr body;                                    ///< over symbol(parameter), symbol(local), index(index)
+  std::vector<std::pair<Symbol, Expr>> locals;  ///< `with`: each visible to the right and in the body
   SourceSpan span;
 };
 
 struct Program {
-  Symbol name;                                     ///< of the operator
+  Symbol name;  ///< of the operator
   std::vector<Dimension> dims;
   std::vector<Parameter> params;
   std::vector<Parameter> results;
-  std::vector<Expr> conditions;                    ///< the operator's `where`: facts, and the launch contract
-  std::vector<Function> functions;                 ///< those in scope: the file's and the prelude's; empty once opened
-  std::vector<ReducerRef> reducers;                ///< user-declared ones
-  std::vector<Statement> statements;               ///< definitions before uses
+  std::vector<Expr> conditions;       ///< the operator's `where`: facts, and the launch contract
+  std::vector<Function> functions;    ///< those in scope: the file's and the prelude's; empty once opened
+  std::vector<ReducerRef> reducers;   ///< user-declared ones
+  std::vector<Statement> statements;  ///< definitions before uses
 
   [[nodiscard]] const Statement* find(Symbol) const;
   [[nodiscard]] const Parameter* param(Symbol) const;
@@ -127,7 +127,8 @@ struct Range {
 [[nodiscard]] DimValues default_dims(const Program&);
 [[nodiscard]] bool is_opened(const Program&);
 
-/// Every index bound once, definitions before uses, reads of the right rank, ranges covered. Runs after every pass in debug builds and tests.
+/// Every index bound once, definitions before uses, reads of the right rank, ranges covered. Runs after every pass in debug builds and
+/// tests.
 [[nodiscard]] Result<void> verify(const Program&);
 
 /// The notation; an opened or fused program uses dotted names and `with repair { … }`. `lang::parse_math` reads it back.

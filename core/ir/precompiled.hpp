@@ -2,6 +2,8 @@
 // Files still include what they use: a build without it must work.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -11,8 +13,6 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <variant>
 #include <vector>
-
-#include <fmt/format.h>
-#include <tl/expected.hpp>

@@ -11,17 +11,17 @@ namespace fathom {
 
 /// One component of a reducer's state.
 struct Component {
-  Symbol name;                  ///< "a"; the right operand of combine is the primed name "a'"
+  Symbol name;  ///< "a"; the right operand of combine is the primed name "a'"
   DType dtype = DType::real;
   Expr identity;
-  Expr lift;                    ///< over symbol(parameter)
-  Expr combine;                 ///< over symbol(name) = left and symbol(name') = right, of all components
+  Expr lift;     ///< over symbol(parameter)
+  Expr combine;  ///< over symbol(name) = left and symbol(name') = right, of all components
   friend bool operator==(const Component&, const Component&) = default;
 };
 
 struct ReducerResult {
   Symbol name;
-  Expr value;                   ///< over symbol(component name)
+  Expr value;  ///< over symbol(component name)
   friend bool operator==(const ReducerResult&, const ReducerResult&) = default;
 };
 
@@ -30,8 +30,8 @@ struct Reducer {
   Symbol name;
   std::vector<Symbol> parameters;
   std::vector<Component> state;
-  std::vector<ReducerResult> results;   ///< never empty; the first is the default
-  bool commutative = true;              ///< false: in-order trees only
+  std::vector<ReducerResult> results;  ///< never empty; the first is the default
+  bool commutative = true;             ///< false: in-order trees only
   bool idempotent = false;
   friend bool operator==(const Reducer&, const Reducer&) = default;
 };
@@ -45,6 +45,6 @@ using ReducerRef = std::shared_ptr<const Reducer>;
 /// The one-component operation that combine is, whatever the reducer's name: add, mul, max, min, logical_and, logical_or, or none.
 /// Only for reducers of one component whose lift is its parameter.
 [[nodiscard]] std::optional<Op> monoid_operation(const Reducer&);
-[[nodiscard]] Symbol primed(Symbol);    ///< m -> m'
+[[nodiscard]] Symbol primed(Symbol);  ///< m -> m'
 
 }  // namespace fathom

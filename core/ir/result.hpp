@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
-
-#include <tl/expected.hpp>
 
 namespace fathom {
 
@@ -46,9 +45,9 @@ enum class Severity : std::uint8_t { error, warning, note };
 struct Diagnostic {
   Severity severity = Severity::error;
   SourceSpan span;
-  std::string message;             ///< what is wrong, with names, sizes and types
-  std::string cure;                ///< what would be right; may be empty
-  std::vector<Diagnostic> notes;   ///< other places that matter ("declared here")
+  std::string message;            ///< what is wrong, with names, sizes and types
+  std::string cure;               ///< what would be right; may be empty
+  std::vector<Diagnostic> notes;  ///< other places that matter ("declared here")
   friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
 };
 

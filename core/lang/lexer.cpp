@@ -1,10 +1,10 @@
 // Bytes to tokens. ASCII only: a byte outside of the notation is reported once for each run of such bytes, then skipped.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
-
-#include <fmt/format.h>
 
 #include "lang/parser.hpp"
 

@@ -15,42 +15,43 @@ enum class Home : std::uint8_t { memory, shared, registers, cache };
 
 /// One matrix instruction (or register tile on a CPU): c[m,n] += a[m,k] * b[k,n].
 struct MatrixAtom {
-  Symbol name;                       ///< "fma_6x32_f32", "mma_m16n8k16_bf16"
+  Symbol name;  ///< "fma_6x32_f32", "mma_m16n8k16_bf16"
   int m = 1, n = 1, k = 1;
   DType a = DType::f32, b = DType::f32, accumulator = DType::f32;
   Home a_home = Home::cache, b_home = Home::cache, accumulator_home = Home::cache;
-  int issuing_lanes = 1;             ///< lanes that issue it together
+  int issuing_lanes = 1;  ///< lanes that issue it together
   bool asynchronous = false;
-  bool quiet_operands = false;       ///< KERNEL.md: no register operand is written while one is in flight
-  bool ragged = false;               ///< also does edges smaller than m x n, at the price of whole ones
-  double fill = 0;                   ///< steps along k that loading, draining and storing the accumulator take the time of
+  bool quiet_operands = false;  ///< KERNEL.md: no register operand is written while one is in flight
+  bool ragged = false;          ///< also does edges smaller than m x n, at the price of whole ones
+  double fill = 0;              ///< steps along k that loading, draining and storing the accumulator take the time of
 };
 
 /// Peak rates of one workgroup's share of the machine, per second, and of the whole machine.
 struct Rates {
-  double matrix_flops = 0;           ///< whole machine, f32 accumulation
+  double matrix_flops = 0;  ///< whole machine, f32 accumulation
   double vector_flops = 0;
-  double exps = 0;                   ///< exponentials
-  double memory_bytes = 0;           ///< main memory
-  double on_chip_bytes = 0;          ///< nearest shared space
+  double exps = 0;           ///< exponentials
+  double memory_bytes = 0;   ///< main memory
+  double on_chip_bytes = 0;  ///< nearest shared space
 };
 
 struct Target {
-  Symbol name;                       ///< "x86-64", "blackboard", "sm_90a", …
+  Symbol name;  ///< "x86-64", "blackboard", "sm_90a", …
   std::string title;
-  int lanes = 1;                     ///< vector or warp width in f32 elements
-  int workgroups = 1;                ///< that run at once
-  int registers_bytes = 0;           ///< of one workgroup
-  std::int64_t shared_bytes = 0;     ///< of one workgroup: shared memory, or the cache a tile may fill
+  int lanes = 1;                  ///< vector or warp width in f32 elements
+  int workgroups = 1;             ///< that run at once
+  int registers_bytes = 0;        ///< of one workgroup
+  std::int64_t shared_bytes = 0;  ///< of one workgroup: shared memory, or the cache a tile may fill
   std::vector<Symbol> spaces;
   std::vector<MatrixAtom> atoms;
   Rates rates;
-  bool runs_here = false;            ///< a back end of this build can execute it on this machine
-  bool prints_code = false;          ///< a back end prints code for it
-  std::string features;              ///< of the host CPU, for the back end ("znver5 +avx512f …"); empty elsewhere
+  bool runs_here = false;    ///< a back end of this build can execute it on this machine
+  bool prints_code = false;  ///< a back end prints code for it
+  std::string features;      ///< of the host CPU, for the back end ("znver5 +avx512f …"); empty elsewhere
 };
 
-/// All descriptions, the host's first. The host's vector width is asked of the machine, never assumed; in the browser it is a fixed 4 lanes.
+/// All descriptions, the host's first. The host's vector width is asked of the machine, never assumed; in the browser it is a fixed 4
+/// lanes.
 [[nodiscard]] const std::vector<Target>& targets();
 /// Refusal names the known ones.
 [[nodiscard]] Result<Target> target_named(std::string_view name);

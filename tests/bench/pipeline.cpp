@@ -40,9 +40,14 @@ void parse_sample(benchmark::State& state, const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const char* name : {"attention", "attention_nomask", "attention_dynamic", "softmax", "logsumexp", "rmsnorm", "layernorm", "matmul_bias_gelu", "cross_entropy"}) {
-    benchmark::RegisterBenchmark((std::string("parse/") + name).c_str(), [name](benchmark::State& state) { parse_sample(state, name); })->Unit(benchmark::kMillisecond);
-    benchmark::RegisterBenchmark((std::string("replay/") + name).c_str(), [name](benchmark::State& state) { replay_sample(state, name, "x86-64-v4"); })->Unit(benchmark::kMillisecond);
+  for (const char* name : {"attention", "attention_nomask", "attention_dynamic", "softmax", "logsumexp", "rmsnorm", "layernorm",
+                           "matmul_bias_gelu", "cross_entropy"}) {
+    benchmark::RegisterBenchmark((std::string("parse/") + name).c_str(), [name](benchmark::State& state) {
+      parse_sample(state, name);
+    })->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark((std::string("replay/") + name).c_str(), [name](benchmark::State& state) {
+      replay_sample(state, name, "x86-64-v4");
+    })->Unit(benchmark::kMillisecond);
   }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

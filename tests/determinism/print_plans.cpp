@@ -1,5 +1,5 @@
-// Prints the Kernel text and the complete trace of every sample for every target that plans to the Kernel level, and a second plan with splits.
-// Built by every compiler and for the web; the outputs must be the same bytes.
+// Prints the Kernel text and the complete trace of every sample for every target that plans to the Kernel level, and a second plan with
+// splits. Built by every compiler and for the web; the outputs must be the same bytes.
 #include <cstdio>
 
 #include "ir/embedded_text.hpp"

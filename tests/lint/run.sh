@@ -41,9 +41,10 @@ while IFS= read -r hit; do offend "$hit: a path outside the project"; done < <(g
 
 # 5. Format.
 if command -v clang-format-19 >/dev/null; then
-  git ls-files 'core/*.cpp' 'core/*.hpp' 'cli/*.cpp' 'cli/*.hpp' 'tests/*.cpp' 'tests/*.hpp' | xargs -r clang-format-19 --dry-run --Werror 2>&1 | grep -E 'error:' | head -n 20 > /tmp/format.$$
-  while IFS= read -r hit; do offend "$hit"; done < /tmp/format.$$
-  rm -f /tmp/format.$$
+  formats=$(mktemp)
+  git ls-files 'core/*.cpp' 'core/*.hpp' 'cli/*.cpp' 'cli/*.hpp' 'tests/*.cpp' 'tests/*.hpp' | xargs -r clang-format-19 --dry-run --Werror 2>&1 | grep -E 'error:' | head -n 20 > "$formats"
+  while IFS= read -r hit; do offend "$hit"; done < "$formats"
+  rm -f "$formats"
 fi
 [ $offences -eq 0 ] && echo "lint: no offences"
 [ $offences -eq 0 ]

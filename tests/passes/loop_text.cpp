@@ -53,7 +53,7 @@ TEST(LoopParse, a_missing_tile_is_named) {
 
 TEST(LoopParse, an_unclosed_block_an_empty_text_and_noise_are_errors) {
   for (const std::string& text : {std::string(), std::string("loops"), std::string("loops f("), std::string("loops f() -> (o: f32) {"),
-                                 std::string("\x01\xff\x80{{{{"), std::string(test::fused_attention).substr(0, 700)})
+                                  std::string("\x01\xff\x80{{{{"), std::string(test::fused_attention).substr(0, 700)})
     EXPECT_NE(errors_of(text), "") << text;
 }
 
