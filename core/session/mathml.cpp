@@ -5,6 +5,9 @@
 namespace fathom::session {
 namespace {
 
+/// A deeper exponent would be set too small to read: exp(…) instead.
+constexpr std::uint32_t legible_exponent_depth = 4;
+
 // Binding strength of what a node looks like on the page; a fraction or a root binds like a name.
 enum Strength : int { loosest, logical, comparison, additive, multiplicative, prefix, tight };
 
@@ -154,6 +157,7 @@ std::string item(Expr e) {
     case Op::pow:
       return power(e.arg(0), item(e.arg(1)));
     case Op::exp:
+      if (e.arg(0).node().depth > legible_exponent_depth) return applied("exp", e.args());
       return fmt::format("<msup><mi mathvariant=\"normal\">e</mi>{}</msup>", item(e.arg(0)));
     case Op::exp2:
       return fmt::format("<msup><mn>2</mn>{}</msup>", item(e.arg(0)));
