@@ -1,6 +1,7 @@
 # Compiler settings shared by every target, and the helper that makes one library of one folder of core.
 option(FATHOM_TESTS "Build the tests" ON)
 option(FATHOM_CPU "Build the CPU back end (needs LLVM 19.1)" ON)
+option(FATHOM_WERROR "Treat warnings as errors: on for developers, off for users with other compilers" ON)
 option(FATHOM_BENCHMARKS "Build the benchmarks" OFF)
 option(FATHOM_PCH "Precompile the common headers: faster from nothing, no sharing between build folders" OFF)
 set(FATHOM_SANITIZE "" CACHE STRING "address;undefined or thread")
@@ -12,7 +13,7 @@ endif()
 
 add_library(fathom_options INTERFACE)
 # No contraction: decisions and references must be the same numbers on every platform.
-target_compile_options(fathom_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wno-sign-conversion
+target_compile_options(fathom_options INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${FATHOM_WERROR}>:-Werror> -Wshadow -Wconversion -Wno-sign-conversion
                                                 -ffp-contract=off)
 target_include_directories(fathom_options INTERFACE ${CMAKE_SOURCE_DIR}/core)
 target_compile_definitions(fathom_options INTERFACE FMT_HEADER_ONLY)
