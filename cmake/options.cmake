@@ -16,7 +16,11 @@ add_library(fathom_options INTERFACE)
 target_compile_options(fathom_options INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${FATHOM_WERROR}>:-Werror> -Wshadow -Wconversion -Wno-sign-conversion
                                                 -ffp-contract=off)
 target_include_directories(fathom_options INTERFACE ${CMAKE_SOURCE_DIR}/core)
-target_compile_definitions(fathom_options INTERFACE FMT_HEADER_ONLY)
+# fmt 9 (Debian): core/ir/formatting.cpp compiles it once. A newer one is linked.
+find_package(fmt QUIET CONFIG)
+if(fmt_FOUND AND fmt_VERSION VERSION_GREATER_EQUAL 10)
+  target_link_libraries(fathom_options INTERFACE fmt::fmt)
+endif()
 if(FATHOM_SANITIZE)
   string(REPLACE ";" "," sanitizers "${FATHOM_SANITIZE}")
   target_compile_options(fathom_options INTERFACE -fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
