@@ -2,8 +2,8 @@
 
 packages_core="g++ cmake ninja-build ccache mold nlohmann-json3-dev libcli11-dev libfmt-dev libexpected-dev"
 packages_cpu="llvm-19-dev zlib1g-dev libzstd-dev"
-packages_test="libgtest-dev python3-numpy clang-format-19"
-packages_test_all="clang-19 emscripten libbenchmark-dev libopenblas-dev clang-tidy-19 chromium"
+packages_test="libgtest-dev python3-numpy clang-format-19 clang-19 libclang-rt-19-dev emscripten"
+packages_test_all="libbenchmark-dev libopenblas-dev clang-tidy-19 time"
 
 # missing_packages NAME…: those that are not installed, on one line.
 missing_packages() {

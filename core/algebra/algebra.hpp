@@ -35,8 +35,11 @@ struct NormalForm {
 };
 [[nodiscard]] NormalForm normalise(const math::Program& opened, const Analysis&);
 
-/// The repair that lets `consumer` of the normalised program ride in one loop over `index` with its producers; a Refusal where analysis
-/// refused.
+/// What `analyse` concludes of a normal form, whose fusions are the ones carried out. What was refused of the opened program stays refused,
+/// in the words of the text.
+[[nodiscard]] Analysis analyse_normal_form(const math::Program& normalised, const Analysis& of_opened);
+
+/// The repair that lets `consumer` of the normalised program ride in one loop with its producers; a Refusal where its own analysis refused.
 [[nodiscard]] Result<math::Repair> repair_for(const math::Program& normalised, const Analysis&, Symbol consumer);
 
 /// A person's repair (DESIGN 5.8): an expression over `acc`, the producers and their primed names ("acc * exp(m - m')").

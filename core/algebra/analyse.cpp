@@ -57,7 +57,20 @@ Analysis analyse(const math::Program& opened, const Options&) {
   const Facts facts(view);
   Analysis analysis;
   for (Derived& derived : derive_all(facts)) analysis.fusions.push_back(std::move(derived.fusion));
-  certify_all(view, analysis.fusions);
+  certify_all(view, analysis.fusions, Tests::all);
+  return analysis;
+}
+
+Analysis analyse_normal_form(const math::Program& normalised, const Analysis& of_opened) {
+  const ProgramView view(normalised);
+  const Facts facts(view);
+  Analysis analysis;
+  for (Derived& derived : derive_all(facts)) analysis.fusions.push_back(std::move(derived.fusion));
+  certify_all(view, analysis.fusions, Tests::arrays_where_nothing_is_exact);
+  for (Fusion& fusion : analysis.fusions) {
+    const Fusion* told = of_opened.find(fusion.consumer);
+    if (told != nullptr && told->refusal && fusion.refusal) fusion.refusal = told->refusal;
+  }
   return analysis;
 }
 

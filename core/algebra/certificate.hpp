@@ -17,10 +17,13 @@ struct Certificate {
   std::string says;  ///< one sentence: what was tested and how, or which law failed where
 };
 
+/// The arrays are the dear part. Of a normal form, whose opened program passed all tests, they are run only where nothing is exact.
+enum class Tests : std::uint8_t { all, arrays_where_nothing_is_exact };
+
 /// Of a fusion that is factored, absorbed or repaired; `fusions`: all of the program, in its order.
-[[nodiscard]] Certificate certify(const ProgramView&, const std::vector<Fusion>& fusions, const Fusion&);
+[[nodiscard]] Certificate certify(const ProgramView&, const std::vector<Fusion>& fusions, const Fusion&, Tests = Tests::all);
 
 /// Gives every derived fusion its certificate. One that does not pass is refused, and what shares its loop on the strength of it with it.
-void certify_all(const ProgramView&, std::vector<Fusion>&);
+void certify_all(const ProgramView&, std::vector<Fusion>&, Tests);
 
 }  // namespace fathom::algebra

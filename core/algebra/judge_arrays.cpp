@@ -95,15 +95,16 @@ double Trial::read_value(Expr e, Frame& f) {
   }
   const Statement* statement = view_->program().find(e.name());
   if (statement == nullptr || statement->axes.size() != at.size()) return nan;
-  auto& memo = memo_[f.covered];
-  const std::pair<Symbol, std::vector<std::int64_t>> key{e.name(), at};
-  if (const auto found = memo.find(key); found != memo.end()) return found->second;
+  Memo& memo = memo_[f.covered];
+  const Place place{statement, std::move(at)};
+  if (const auto found = memo.find(place); found != memo.end()) return found->second;
   const Symbols none;
   Frame inner{f.covered, &none, {}};
-  for (std::size_t i = 0; i < at.size(); ++i) inner.indices.emplace_back(statement->axes[i].index, at[i]);
-  const double value = statement->map() != nullptr ? evaluate(statement->map()->value, inner)
-                                                   : reduced(*statement->reduction(), inner, running_.count(e.name()) != 0, f.covered);
-  memo_[f.covered][key] = value;
+  for (std::size_t i = 0; i < place.at.size(); ++i) inner.indices.emplace_back(statement->axes[i].index, place.at[i]);
+  const double value = statement->map() != nullptr
+                           ? evaluate(statement->map()->value, inner)
+                           : reduced(folding(*statement->reduction()), inner, running_.count(e.name()) != 0, f.covered);
+  memo_[f.covered].emplace(place, value);  // looked up anew: evaluating may have filled it
   return value;
 }
 
@@ -179,24 +180,41 @@ void for_each(const std::vector<Axis>& axes, std::size_t from, const Segment* ti
 
 }  // namespace
 
-double Trial::reduced(const Reduction& reduction, Frame& f, bool restricted, Segment tile) {
-  const Reducer& reducer = *reduction.reducer;
+std::size_t Trial::PlaceHash::operator()(const Place& place) const {
+  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(place.statement);
+  for (const std::int64_t at : place.at) hash = hash_combine(hash, static_cast<std::uint64_t>(at));
+  return static_cast<std::size_t>(hash);
+}
+
+std::optional<Op> Trial::operation_of(const Reducer& reducer) {
+  for (const auto& [known, operation] : operations_)
+    if (known == &reducer) return operation;
+  operations_.emplace_back(&reducer, monoid_operation(reducer));
+  return operations_.back().second;
+}
+
+Trial::Folding Trial::folding(const Reduction& reduction) {
+  return {&reduction.over, reduction.reducer.get(), reduction.result, reduction.values};
+}
+
+double Trial::reduced(const Folding& folding, Frame& f, bool restricted, Segment tile) {
+  const Reducer& reducer = *folding.reducer;
   const Symbols none;
   Frame inside{f.covered, &none, {}};
   std::vector<double> state;
   for (const Component& component : reducer.state) state.push_back(evaluate(component.identity, inside));
-  const auto operation = monoid_operation(reducer);
+  const auto operation = operation_of(reducer);
   const auto eval = [&](Expr e) { return evaluate(e, f); };
-  for_each(reduction.over, 0, restricted ? &tile : nullptr, f.indices, eval, [&] {
+  for_each(*folding.over, 0, restricted ? &tile : nullptr, f.indices, eval, [&] {
     if (work_ > most_work) return;
-    Symbols names;
-    for (std::size_t i = 0; i < reduction.values.size() && i < reducer.parameters.size(); ++i)
-      names.emplace_back(reducer.parameters[i], evaluate(reduction.values[i], f));
-    if (operation && names.size() == 1) {
-      const double both[2] = {state[0], names[0].second};
+    if (operation && folding.values.size() == 1) {
+      const double both[2] = {state[0], evaluate(folding.values[0], f)};
       state[0] = rounded(value_of(*operation, both));
       return;
     }
+    Symbols names;
+    for (std::size_t i = 0; i < folding.values.size() && i < reducer.parameters.size(); ++i)
+      names.emplace_back(reducer.parameters[i], evaluate(folding.values[i], f));
     Symbols sides;
     Frame lift{f.covered, &names, {}};
     for (std::size_t i = 0; i < reducer.state.size(); ++i) {
@@ -210,14 +228,14 @@ double Trial::reduced(const Reduction& reduction, Frame& f, bool restricted, Seg
   for (std::size_t i = 0; i < reducer.state.size(); ++i) components.emplace_back(reducer.state[i].name, state[i]);
   Frame at_end{f.covered, &components, {}};
   for (const ReducerResult& result : reducer.results)
-    if (reduction.result.empty() || result.name == reduction.result) return evaluate(result.value, at_end);
+    if (folding.result.empty() || result.name == folding.result) return evaluate(result.value, at_end);
   return nan;
 }
 
 double Trial::text_of(Segment tile, Segment covered) {
   const Symbols none;
   Frame f = frame(covered, none);
-  return reduced(*consumer_->reduction(), f, true, tile);
+  return reduced(folding(*consumer_->reduction()), f, true, tile);
 }
 
 double Trial::text(Segment covered) { return text_of(covered, covered); }
@@ -225,12 +243,6 @@ double Trial::text(Segment covered) { return text_of(covered, covered); }
 double Trial::value(Expr e, Segment covered, const Symbols& symbols) {
   Frame f = frame(covered, symbols);
   return evaluate(e, f);
-}
-
-double Trial::folded(const Reduction& reduction, Expr term, Frame& f, Segment tile) {
-  Reduction carried = reduction;
-  carried.values = {term};
-  return reduced(carried, f, true, tile);
 }
 
 void Trial::set_gauges(const Form& form, Riding& riding) {
@@ -275,11 +287,10 @@ Riding Trial::grown(const Form& form, const Riding& from, Segment tile) {
   for (std::size_t i = 0; i < form.gauges.size(); ++i) symbols.emplace_back(form.gauges[i].name, next.gauges[i]);
   Frame f = frame(next.covered, symbols);
   for (std::size_t i = 0; i < form.carried.size(); ++i) {
-    Reduction reduction = *consumer_->reduction();
-    reduction.reducer = form.carried[i].reducer;
-    reduction.result = {};
-    const double both[2] = {next.carried[i], folded(reduction, form.carried[i].term, f, tile)};
-    next.carried[i] = rounded(value_of(*monoid_operation(*form.carried[i].reducer), both));
+    const math::Carried& carried = form.carried[i];
+    const Folding of_tile{&consumer_->reduction()->over, carried.reducer.get(), {}, {&carried.term, 1}};
+    const double both[2] = {next.carried[i], reduced(of_tile, f, true, tile)};
+    next.carried[i] = rounded(value_of(*operation_of(*carried.reducer), both));
   }
   return next;
 }
@@ -292,7 +303,7 @@ Riding Trial::merged(const Form& form, const Riding& left, const Riding& right) 
   const std::vector<double> b = moved(form, right, both);
   for (std::size_t i = 0; i < form.carried.size(); ++i) {
     const double sides[2] = {a[i], b[i]};
-    both.carried[i] = rounded(value_of(*monoid_operation(*form.carried[i].reducer), sides));
+    both.carried[i] = rounded(value_of(*operation_of(*form.carried[i].reducer), sides));
   }
   return both;
 }

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "algebra/view.hpp"
@@ -85,8 +87,16 @@ class Trial {
   struct Frame;
   double evaluate(Expr, Frame&);
   double read_value(Expr, Frame&);
-  double reduced(const math::Reduction&, Frame&, bool restricted, Segment tile);
-  double folded(const math::Reduction&, Expr term, Frame&, Segment tile);
+  /// What is folded over which axes: a reduction of the text, or what a fold carries.
+  struct Folding {
+    const std::vector<math::Axis>* over;
+    const Reducer* reducer;
+    Symbol result;
+    std::span<const Expr> values;
+  };
+  static Folding folding(const math::Reduction&);
+  double reduced(const Folding&, Frame&, bool restricted, Segment tile);
+  std::optional<Op> operation_of(const Reducer&);
   [[nodiscard]] Frame frame(Segment covered, const Symbols&);
   std::vector<double> moved(const Form&, const Riding& from, const Riding& to);
   void set_gauges(const Form&, Riding&);
@@ -99,7 +109,18 @@ class Trial {
   Arithmetic arithmetic_;
   std::vector<std::int64_t> point_;
   std::vector<std::pair<Symbol, Expr>> named_;
-  std::map<Segment, std::map<std::pair<Symbol, std::vector<std::int64_t>>, double>> memo_;
+  /// Looked up, never walked: the order of addresses is not seen.
+  struct Place {
+    const math::Statement* statement;
+    std::vector<std::int64_t> at;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  struct PlaceHash {
+    std::size_t operator()(const Place&) const;
+  };
+  using Memo = std::unordered_map<Place, double, PlaceHash>;
+  std::map<Segment, Memo> memo_;
+  std::vector<std::pair<const Reducer*, std::optional<Op>>> operations_;
   std::int64_t work_ = 0;
   int depth_ = 0;
 };

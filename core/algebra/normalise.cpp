@@ -373,27 +373,11 @@ NormalForm normalise(const Program& opened, const Analysis&) {
   return normal;
 }
 
-namespace {
-/// One compilation asks about each consumer of one program several times: the last program's analysis is kept, known by its text.
-const Analysis& analysis_of(const Program& normalised) {
-  thread_local std::string text;
-  thread_local Analysis analysis;
-  if (std::string now = print(normalised); now != text) {
-    analysis = analyse(normalised);
-    text = std::move(now);
-  }
-  return analysis;
-}
-}  // namespace
-
-Result<math::Repair> repair_for(const Program& normalised, const Analysis& given, Symbol consumer) {
+Result<math::Repair> repair_for(const Program& normalised, const Analysis& analysis, Symbol consumer) {
   const Statement* statement = normalised.find(consumer);
   if (statement == nullptr || statement->reduction() == nullptr)
     return refuse("There is no reduction " + consumer.text() + " in this program.", {consumer.text()});
-  const Analysis& own = analysis_of(normalised);
-  const Fusion* fusion = own.find(consumer);
-  if (const Fusion* told = given.find(consumer); told != nullptr && told->refusal && fusion != nullptr && fusion->refusal)
-    return tl::unexpected(*told->refusal);
+  const Fusion* fusion = analysis.find(consumer);
   if (fusion == nullptr) return refuse("Nothing was concluded about " + consumer.text() + ".", {consumer.text()});
   if (fusion->refusal) return tl::unexpected(*fusion->refusal);
   const Reduction& reduction = *statement->reduction();

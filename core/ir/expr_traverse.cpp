@@ -2,14 +2,45 @@
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "ir/expr.hpp"
 
 namespace fathom {
 namespace {
 
-using Nodes = std::unordered_set<const ExprNode*>;  // asked only whether a node is in it: its order is never seen
+/// What is known of each node met. Most expressions have a handful of nodes: those are searched in line, and hashed only beyond that. Never
+/// iterated: the order of nodes is not seen.
+template <class T>
+class NodeMap {
+ public:
+  [[nodiscard]] const T* find(const ExprNode* node) const {
+    for (const auto& [key, value] : few_)
+      if (key == node) return &value;
+    if (many_.empty()) return nullptr;
+    const auto found = many_.find(node);
+    return found == many_.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] const T& at(const ExprNode* node) const { return *find(node); }
+  /// False: it was there.
+  bool insert(const ExprNode* node, T value) {
+    if (find(node) != nullptr) return false;
+    if (few_.size() < most_in_line) {
+      few_.emplace_back(node, value);
+      return true;
+    }
+    return many_.emplace(node, value).second;
+  }
+
+ private:
+  static constexpr std::size_t most_in_line = 24;
+  std::vector<std::pair<const ExprNode*, T>> few_;
+  std::unordered_map<const ExprNode*, T> many_;
+};
+
+struct Met {};
+using Nodes = NodeMap<Met>;
 
 Symbol fresh(Symbol name, const std::set<Symbol>& taken) {
   std::string text = name.text();
@@ -28,7 +59,7 @@ class Substituter {
     std::vector<Expr> stack = {root};
     while (!stack.empty()) {
       const Expr expr = stack.back();
-      if (done_.count(&expr.node()) != 0) {
+      if (done_.find(&expr.node()) != nullptr) {
         stack.pop_back();
       } else if (const auto found = replacements_.find(expr); found != replacements_.end()) {
         finish(stack, found->second);
@@ -47,14 +78,14 @@ class Substituter {
 
  private:
   void finish(std::vector<Expr>& stack, Expr result) {
-    done_.emplace(&stack.back().node(), result);
+    done_.insert(&stack.back().node(), result);
     stack.pop_back();
   }
 
   bool push_operands(Expr expr, std::vector<Expr>& stack) const {
     bool pushed = false;
     for (const Expr arg : expr.args())
-      if (arg && done_.count(&arg.node()) == 0) {
+      if (arg && done_.find(&arg.node()) == nullptr) {
         stack.push_back(arg);
         pushed = true;
       }
@@ -120,7 +151,7 @@ class Substituter {
   }
 
   Substitution replacements_;
-  std::unordered_map<const ExprNode*, Expr> done_;
+  NodeMap<Expr> done_;
 };
 
 /// Adds the indices free in `root` that are not in `bound`. Recursion only at binders, whose nesting parsers bound.
@@ -130,7 +161,7 @@ void collect_free(Expr root, const std::set<Symbol>& bound, std::set<Symbol>& fo
   while (!stack.empty()) {
     const Expr expr = stack.back();
     stack.pop_back();
-    if (!expr || !seen.insert(&expr.node()).second) continue;
+    if (!expr || !seen.insert(&expr.node(), {})) continue;
     if (const std::set<Symbol>* free = expr.node().free) {
       std::set_difference(free->begin(), free->end(), bound.begin(), bound.end(), std::inserter(found, found.end()));
     } else if (expr.node().bound.empty()) {
@@ -163,9 +194,10 @@ std::set<Symbol> names_of(Expr root, Keep keep) {
 
 void visit(Expr root, const std::function<void(Expr)>& f) {
   if (!root) return;
+  if (root.args().empty()) return f(root);
   Nodes seen;
   std::vector<std::pair<Expr, std::size_t>> stack = {{root, 0}};
-  seen.insert(&root.node());
+  seen.insert(&root.node(), {});
   while (!stack.empty()) {
     auto& [expr, next] = stack.back();
     if (next == expr.args().size()) {
@@ -175,17 +207,17 @@ void visit(Expr root, const std::function<void(Expr)>& f) {
       continue;
     }
     const Expr arg = expr.arg(next++);
-    if (arg && seen.insert(&arg.node()).second) stack.emplace_back(arg, 0);
+    if (arg && seen.insert(&arg.node(), {})) stack.emplace_back(arg, 0);
   }
 }
 
 Expr transform(Expr root, const std::function<Expr(Expr)>& f) {
   if (!root) return root;
-  std::unordered_map<const ExprNode*, Expr> done;
+  NodeMap<Expr> done;
   visit(root, [&](Expr expr) {
     std::vector<Expr> args;
     for (const Expr arg : expr.args()) args.push_back(arg ? done.at(&arg.node()) : arg);
-    done.emplace(&expr.node(), f(with_args(expr, std::move(args))));
+    done.insert(&expr.node(), f(with_args(expr, std::move(args))));
   });
   return done.at(&root.node());
 }
@@ -199,8 +231,10 @@ bool contains(Expr root, Expr part) {
 }
 
 std::set<Symbol> free_indices(Expr expr) {
+  if (!expr) return {};
+  if (expr.node().free != nullptr) return *expr.node().free;
   std::set<Symbol> found;
-  if (expr) collect_free(expr, {}, found);
+  collect_free(expr, {}, found);
   return found;
 }
 

@@ -14,10 +14,32 @@ using loop::NodeRef;
 using math::Statement;
 
 /// Trips that stand for all where there are more; under such a loop fewer do.
-constexpr std::int64_t most_samples = 32, most_samples_inside = 4;
+constexpr std::int64_t most_samples = 32, most_samples_inside = 2;
+
+/// Values of dimensions and loop indices: a handful, found by comparing interned names.
+class Values {
+ public:
+  explicit Values(const DimValues& dims) : all_(dims.begin(), dims.end()) {}
+  [[nodiscard]] const std::int64_t* find(Symbol name) const {
+    for (const auto& [known, value] : all_)
+      if (known == name) return &value;
+    return nullptr;
+  }
+  void set(Symbol name, std::int64_t value) {
+    erase(name);
+    all_.emplace_back(name, value);
+  }
+  void erase(Symbol name) {
+    all_.erase(std::remove_if(all_.begin(), all_.end(), [&](const auto& each) { return each.first == name; }), all_.end());
+  }
+  [[nodiscard]] DimValues as_map() const { return {all_.begin(), all_.end()}; }
+
+ private:
+  std::vector<std::pair<Symbol, std::int64_t>> all_;
+};
 
 /// evaluate_integer for bounds, which are small: thousands of trips ask for them.
-std::optional<std::int64_t> bound_at(Expr e, const DimValues& values) {
+std::optional<std::int64_t> bound_at(Expr e, const Values& values) {
   const auto both = [&](auto f) -> std::optional<std::int64_t> {
     const auto a = bound_at(e.arg(0), values), b = bound_at(e.arg(1), values);
     if (!a || !b) return std::nullopt;
@@ -28,8 +50,8 @@ std::optional<std::int64_t> bound_at(Expr e, const DimValues& values) {
   switch (e.op()) {
     case Op::index:
     case Op::dim: {
-      const auto found = values.find(e.name());
-      return found == values.end() ? std::nullopt : std::optional(found->second);
+      const std::int64_t* found = values.find(e.name());
+      return found == nullptr ? std::nullopt : std::optional(*found);
     }
     case Op::add:
       return both([](I a, I b, I& r) { return !__builtin_add_overflow(a, b, &r); });
@@ -51,7 +73,7 @@ std::optional<std::int64_t> bound_at(Expr e, const DimValues& values) {
       if (e.node().inexact == 0 && e.node().number.is_integer()) return e.node().number.num();
       return std::nullopt;
     default:
-      return evaluate_integer(e, values);
+      return evaluate_integer(e, values.as_map());
   }
 }
 
@@ -62,13 +84,13 @@ double bytes_per_element(const math::Program& program, Symbol name) {
   return statement != nullptr ? size_in_bytes(statement->dtype) : 4;
 }
 
-double extent_at(Expr lo, Expr hi, const DimValues& values) {
+double extent_at(Expr lo, Expr hi, const Values& values) {
   const auto first = bound_at(lo, values), last = bound_at(hi, values);
   if (first && last) return *last > *first ? static_cast<double>(*last) - static_cast<double>(*first) : 0;
   return static_cast<double>(std::max<std::int64_t>(0, bound_at(hi - lo, values).value_or(1)));
 }
 
-double elements_of(const math::Program& program, Symbol tensor, const DimValues& dims) {
+double elements_of(const math::Program& program, Symbol tensor, const Values& dims) {
   double elements = 1;
   if (const auto ranges = math::ranges_of(program, tensor)) {
     for (const math::Range& range : *ranges) elements *= extent_at(range.lo, range.hi, dims);
@@ -148,7 +170,7 @@ class NestCounter {
     for (std::int64_t i = 0; i < samples; ++i) {
       const std::int64_t trip = first + (samples == trips ? i : (2 * i + 1) * trips / (2 * samples));
       const double weight = static_cast<double>(trips) / static_cast<double>(samples);
-      values_[loop.index] = lo + trip * tile;
+      values_.set(loop.index, lo + trip * tile);
       const auto box = static_cast<double>(std::min(hi, lo + (trip + 1) * tile) - (lo + trip * tile));
       below(loop, {loop.index, weight, weight * box, weight * static_cast<double>(tile), static_cast<double>(tile),
                    loop.mark != loop::Mark::parallel});
@@ -189,29 +211,52 @@ class NestCounter {
   }
 
   // ---- leaves ----
-  /// Evaluations of something that varies with `indices`: elements of the loops over them, trips of the others, whole extents of the rest.
+  /// Where something varies: in which of the loops round its statement (the same ones in every trip), and over which axes without a loop.
+  struct Variation {
+    std::vector<bool> in_frame;
+    std::vector<math::Axis> whole;
+  };
+  Variation variation_of(const std::set<Symbol>& indices, const std::vector<math::Axis>& axes) const {
+    Variation variation;
+    std::set<Symbol> looped;
+    for (const Frame& frame : frames_) {
+      variation.in_frame.push_back(indices.contains(frame.index));
+      looped.insert(frame.index);
+    }
+    for (const math::Axis& axis : axes) {
+      if (indices.contains(axis.index) && !looped.contains(axis.index)) variation.whole.push_back(axis);
+    }
+    return variation;
+  }
+
+  /// Evaluations of something: elements of the loops in which it varies, trips of the others, whole extents of the axes without a loop.
   struct Count {
     double exact = 1, computed = 1;
   };
   template <class Skip>
-  Count evaluations(const std::set<Symbol>& indices, const std::vector<math::Axis>& axes, const Skip& skip) {
+  Count evaluations(const Variation& variation, const Skip& skip) {
     Count count;
-    for (const Frame& frame : frames_) {
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      const Frame& frame = frames_[i];
       if (skip(frame)) continue;
-      const bool varies = indices.contains(frame.index);
-      count.exact *= varies ? frame.elements : frame.trips;
-      count.computed *= varies ? frame.computed : frame.trips;
+      count.exact *= variation.in_frame[i] ? frame.elements : frame.trips;
+      count.computed *= variation.in_frame[i] ? frame.computed : frame.trips;
     }
-    const auto is_looped = [&](Symbol name) {
-      return std::any_of(frames_.begin(), frames_.end(), [&](const Frame& frame) { return frame.index == name; });
-    };
-    for (const math::Axis& axis : axes) {
-      if (!indices.contains(axis.index) || is_looped(axis.index)) continue;
-      const double extent = extent_at(axis.lo, axis.hi, values_);
+    for (const math::Axis& axis : variation.whole) {
+      const double extent = extent_of(axis);
       count.exact *= extent;
       count.computed *= extent;
     }
     return count;
+  }
+
+  /// Extents that no loop index varies are asked for in every trip and computed once.
+  double extent_of(const math::Axis& axis) {
+    const auto is_fixed = [](Expr e) { return e.node().free != nullptr && e.node().free->empty(); };
+    if (!is_fixed(axis.lo) || !is_fixed(axis.hi)) return extent_at(axis.lo, axis.hi, values_);
+    const auto [at, is_new] = extents_.try_emplace({&axis.lo.node(), &axis.hi.node()}, 0);
+    if (is_new) at->second = extent_at(axis.lo, axis.hi, values_);
+    return at->second;
   }
 
   static std::vector<math::Axis> axes_of(const Statement& statement) {
@@ -229,11 +274,13 @@ class NestCounter {
   struct Facts {
     struct Read {
       Expr expr;
-      std::set<Symbol> indices;
       double element_bytes;
+      Variation variation;
+      std::size_t depth;  ///< of the innermost loop in which it varies; those further in reuse the tile
     };
     std::vector<math::Axis> axes;  ///< of the result, then those reduced
-    std::set<Symbol> names, result_names, gauge_indices;
+    std::set<Symbol> result_names, gauge_indices;
+    Variation all, result, gauges, none;
     Operations each;
     std::vector<Read> reads;       ///< of main memory, for which this statement pays
     std::vector<Expr> moved_exps;  ///< of the repair, for which this statement pays
@@ -246,8 +293,10 @@ class NestCounter {
     if (!is_new) return at->second;
     Facts& facts = at->second;
     facts.axes = axes_of(statement);
-    facts.names = names_of(facts.axes);
     facts.result_names = names_of(statement.axes);
+    facts.all = variation_of(names_of(facts.axes), facts.axes);
+    facts.result = variation_of(facts.result_names, statement.axes);
+    facts.none = variation_of({}, {});
     facts.is_written = in_memory_->contains(statement.name);
     for (const Expr value : values_of(statement)) {
       const Operations found = operations_in(value);
@@ -262,6 +311,7 @@ class NestCounter {
       facts.is_product = is_matrix_product(statement);
       facts.folds_lanes = !facts.is_product && along_lanes(statement);
       if (reduction->repair) find_moves(*reduction->repair, facts);
+      facts.gauges = variation_of(facts.gauge_indices, statement.axes);
     }
     if (!takes_place_of_operand(statement, facts.result_names))
       count_tile(statement.name.text(), facts.result_names, statement.axes, bytes_per_element(*program_, statement.name));
@@ -307,8 +357,13 @@ class NestCounter {
     visit(value, [&](Expr e) {
       const bool from_memory = e.is(Op::read) && (program_->param(e.name()) != nullptr || in_memory_->contains(e.name()));
       if (!from_memory || here_.contains(e.name()) || !paid_.insert(e).second) return;
-      facts.reads.push_back({e, free_indices(e), bytes_per_element(*program_, e.name())});
-      count_tile(print(e), facts.reads.back().indices, facts.axes, facts.reads.back().element_bytes);
+      const std::set<Symbol> indices = free_indices(e);
+      const double element_bytes = bytes_per_element(*program_, e.name());
+      Variation variation = variation_of(indices, facts.axes);
+      const auto last = std::find(variation.in_frame.rbegin(), variation.in_frame.rend(), true);
+      const auto depth = static_cast<std::size_t>(variation.in_frame.rend() - last);
+      facts.reads.push_back({e, element_bytes, std::move(variation), depth});
+      count_tile(print(e), indices, facts.axes, element_bytes);
     });
   }
 
@@ -325,37 +380,32 @@ class NestCounter {
   void count(const Statement& statement) {
     const Facts& facts = facts_of(statement);
     const auto none = [](const Frame&) { return false; };
-    const Count n = evaluations(facts.names, facts.axes, none);
-    work_.trips += evaluations({}, {}, none).exact;
+    const Count n = evaluations(facts.all, none);
+    work_.trips += evaluations(facts.none, none).exact;
     work_.flops += facts.each.flops * n.exact;
     work_.exps += facts.each.exps * n.exact;
     if (facts.is_product) {
       work_.matrix_flops += 2 * n.exact;
       if (!target_->atoms.empty()) work_.fill += 2 * n.exact * target_->atoms.front().fill / depth_of(*statement.reduction());
     } else if (facts.folds_lanes) {  // once a trip a row's lanes are combined: a shuffle and an operation on vectors a halving
-      work_.flops += 2 * target_->lanes * lane_halvings() * evaluations(facts.result_names, statement.axes, none).exact;
+      work_.flops += 2 * target_->lanes * lane_halvings() * evaluations(facts.result, none).exact;
     }
     elements_ += n.exact * (facts.each.flops + facts.each.exps);
     computed_ += n.computed * (facts.each.flops + facts.each.exps);
     // Once a trip every carrier is moved, and every factor computed once for all carriers that use it.
-    if (facts.move_flops > 0) work_.flops += facts.move_flops * evaluations(facts.result_names, statement.axes, none).exact;
-    if (!facts.moved_exps.empty())
-      work_.exps += static_cast<double>(facts.moved_exps.size()) * evaluations(facts.gauge_indices, statement.axes, none).exact;
-    for (const Facts::Read& each : facts.reads) count_read(each, facts.axes);
+    if (facts.move_flops > 0) work_.flops += facts.move_flops * evaluations(facts.result, none).exact;
+    if (!facts.moved_exps.empty()) work_.exps += static_cast<double>(facts.moved_exps.size()) * evaluations(facts.gauges, none).exact;
+    for (const Facts::Read& each : facts.reads) count_read(each);
     if (facts.is_written) {
       const auto folds = [&](const Frame& frame) { return frame.folds && !facts.result_names.contains(frame.index); };
-      work_.written += evaluations(facts.result_names, statement.axes, folds).exact * bytes_per_element(*program_, statement.name);
+      work_.written += evaluations(facts.result, folds).exact * bytes_per_element(*program_, statement.name);
     }
   }
 
-  void count_read(const Facts::Read& each, const std::vector<math::Axis>& axes) {
-    std::size_t innermost = 0;
-    for (std::size_t i = 0; i < frames_.size(); ++i) {
-      if (each.indices.contains(frames_[i].index)) innermost = i + 1;
-    }
-    const Frame* end = frames_.data() + innermost;
+  void count_read(const Facts::Read& each) {
+    const Frame* end = frames_.data() + each.depth;
     const auto deeper = [&](const Frame& frame) { return &frame >= end; };
-    loaded_[each.expr.name()] += evaluations(each.indices, axes, deeper).exact * each.element_bytes;
+    loaded_[each.expr.name()] += evaluations(each.variation, deeper).exact * each.element_bytes;
   }
 
   void count_tile(const std::string& name, const std::set<Symbol>& indices, const std::vector<math::Axis>& axes, double element_bytes) {
@@ -379,7 +429,7 @@ class NestCounter {
     for (const Symbol name : combine.statements) {
       const Statement& statement = *program_->find(name);
       const auto none = [](const Frame&) { return false; };
-      const double states = parts * evaluations(names_of(statement.axes), statement.axes, none).exact;
+      const double states = parts * evaluations(variation_of(names_of(statement.axes), statement.axes), none).exact;
       work_.flops += 2 * states;
       work_.written += 4 * states;
       work_.read += 4 * states;
@@ -390,14 +440,15 @@ class NestCounter {
   const std::set<Symbol>* in_memory_;
   std::set<Symbol> here_;
   const Target* target_;
-  DimValues values_;
+  Values values_;
   Work work_;
   std::vector<Frame> frames_;
   bool chain_ = true;
   double elements_ = 0, computed_ = 0;
   std::map<Symbol, Facts> facts_;
-  std::map<const Loop*, bool> used_below_;  ///< looked up, never walked in this order
-  std::set<Expr> paid_;                     ///< reads and factors that a statement of the nest pays for already
+  std::map<const Loop*, bool> used_below_;  ///< looked up, never walked in this order; so is the next
+  std::map<std::pair<const ExprNode*, const ExprNode*>, double> extents_;
+  std::set<Expr> paid_;  ///< reads and factors that a statement of the nest pays for already
   bool sampled_ = false;
   std::map<Symbol, double> loaded_;
   std::map<std::string, double> tiles_;

@@ -6,7 +6,7 @@
 
 namespace fathom::passes {
 
-/// What the algebra has to say about the reductions of a Loop program.
+/// What the algebra has to say about the reductions of a Loop program: its Math program without repairs, and the analysis of that.
 struct Knowledge {
   const math::Program* normalised = nullptr;
   const algebra::Analysis* analysis = nullptr;

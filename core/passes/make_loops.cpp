@@ -93,8 +93,8 @@ Result<Ir> make_loops(const Ir& ir, StepLog& log) {
     if (log.decide(proposal_for(site, plan, other, log)).choice != "recompute") continue;
     program = without;
     plan = std::move(other);
+    log.set_normalised(program);
   }
-  log.set_normalised(program);
   StepLog::Note note;
   note.id = "make-loops";
   note.title = "Make loops";

@@ -38,9 +38,10 @@ class StepLog {
   /// The program as `open-prelude` left it: what algebra::judge_repair is asked about.
   [[nodiscard]] const math::Program& opened() const { return opened_; }
   void set_opened(math::Program program) { opened_ = std::move(program); }
-  /// The Math program that Loop programs are made of, without repairs: what algebra::repair_for is asked about.
+  /// The Math program that Loop programs are made of, without repairs, and its own analysis: what algebra::repair_for is asked about.
   [[nodiscard]] const math::Program& normalised() const { return normalised_; }
-  void set_normalised(math::Program program) { normalised_ = std::move(program); }
+  [[nodiscard]] const algebra::Analysis& normalised_analysis() const { return normalised_analysis_; }
+  void set_normalised(math::Program);
 
   /// Asks for a choice: the trace's if it has one for the site, else `proposal.choice`. A traced choice that is among the refused
   /// alternatives, or that `parse` (when given) refuses, is recorded as a Refusal and the proposal stands. Returns the decision taken.
@@ -69,7 +70,7 @@ class StepLog {
   const Target* target_;
   const Trace* trace_;
   Options options_;
-  algebra::Analysis analysis_;
+  algebra::Analysis analysis_, normalised_analysis_;
   math::Program opened_, normalised_;
   Record record_;
   std::string pass_;

@@ -85,6 +85,11 @@ void StepLog::set_analysis(algebra::Analysis analysis) {
   record_.fusions = analysis_.fusions;
 }
 
+void StepLog::set_normalised(math::Program program) {
+  normalised_ = std::move(program);
+  normalised_analysis_ = algebra::analyse_normal_form(normalised_, analysis_);
+}
+
 void StepLog::refuse(Refusal refusal) {
   if (std::find(record_.refusals.begin(), record_.refusals.end(), refusal) == record_.refusals.end())
     record_.refusals.push_back(std::move(refusal));

@@ -136,7 +136,7 @@ TEST(Spellings, attention_has_the_documented_normal_form) {
             "o.sum[i,d] = sum[j](p.e[i,j] * v[j,d])\n"
             "o[i,d] = where(p.m[i] == -inf, 0, o.sum[i,d] / p.sum[i])\n");
   EXPECT_EQ(normal.node_map.at("o.sum"), std::vector<std::string>{"o"});
-  const auto repair = repair_for(normal.program, analyse(opened), Symbol("o.sum"));
+  const auto repair = repair_for(normal.program, analyse_normal_form(normal.program, analyse(opened)), Symbol("o.sum"));
   ASSERT_TRUE(repair);
   EXPECT_EQ(print(repair->carried.at(0).move), "o.sum * exp(p.m~ - p.m~')");
   EXPECT_EQ(repair->gauges.at(0).name, Symbol("p.m~"));

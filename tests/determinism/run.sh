@@ -4,8 +4,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-timeout 120 build/asan/tests/determinism/print_plans >"$out/g++"
-timeout 120 build/clang/tests/determinism/print_plans >"$out/clang"
+timeout 120 build/test/tests/determinism/print_plans >"$out/g++"
+timeout 240 build/asan/tests/determinism/print_plans >"$out/clang"
 timeout 240 node --no-experimental-fetch build/web/tests/determinism/print_plans.js >"$out/web"
 [ "$(grep -c '^====' "$out/g++")" -ge 10 ] || { echo "too few plans were printed"; exit 1; }
 for other in clang web; do

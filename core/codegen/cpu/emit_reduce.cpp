@@ -117,7 +117,12 @@ std::vector<Val> KernelEmitter::lift(const Reduction& r, Frame& frame) {
 std::vector<Val> KernelEmitter::combine(const Reduction& r, const std::vector<Val>& left, const std::vector<Val>& right) {
   const std::vector<Kind> kinds = state_kinds(r);
   if (r.reducer->state.size() == 1)
-    if (const auto operation = monoid_operation(*r.reducer)) return {ops_.binary(*operation, left[0], ops_.convert(right[0], kinds[0]))};
+    if (const auto operation = monoid_operation(*r.reducer)) {
+      Val before = left[0], after = ops_.convert(right[0], kinds[0]);
+      // The test for NaN is of the first operand: that of the new element does not wait for the state.
+      if (*operation == Op::max || *operation == Op::min) std::swap(before, after);
+      return {ops_.binary(*operation, before, after)};
+    }
   Frame scope;
   for (std::size_t i = 0; i < left.size(); ++i) {
     scope.lanes = std::max({scope.lanes, left[i].lanes, right[i].lanes});

@@ -2,6 +2,7 @@
 #include "codegen/cpu/ops.hpp"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <limits>
 
@@ -212,7 +213,22 @@ Val Ops::comparison(Op op, Val left, Val right) {
   return left;
 }
 
-// The machine's max returns its second operand where one is NaN, so only a NaN on the left is lost: one compare and one blend restore it.
+/// The machine's own max or min of f32 vectors, which returns its second operand where one is NaN; null where there is none of that width.
+/// Written as compare and select, LLVM would merge it with the test for NaN into two compares, an or and a blend.
+llvm::Value* Ops::machine_extremum(bool largest, Val left, Val right) {
+  if (left.kind != Kind::f32) return nullptr;
+  constexpr std::uint64_t current_rounding = 4;
+  if (left.lanes == 16 && host_lanes_ == 16)
+    return b.CreateIntrinsic(largest ? llvm::Intrinsic::x86_avx512_max_ps_512 : llvm::Intrinsic::x86_avx512_min_ps_512, {},
+                             {left.v, right.v, b.getInt32(current_rounding)});
+  if (left.lanes == 8 && host_lanes_ >= 8)
+    return b.CreateIntrinsic(largest ? llvm::Intrinsic::x86_avx_max_ps_256 : llvm::Intrinsic::x86_avx_min_ps_256, {}, {left.v, right.v});
+  if (left.lanes == 4)
+    return b.CreateIntrinsic(largest ? llvm::Intrinsic::x86_sse_max_ps : llvm::Intrinsic::x86_sse_min_ps, {}, {left.v, right.v});
+  return nullptr;
+}
+
+// Only a NaN on the left is lost: one compare and one blend restore it.
 Val Ops::extremum(Op op, Val left, Val right) {
   const Kind kind = unify(left, right);
   const bool largest = op == Op::max;
@@ -222,8 +238,13 @@ Val Ops::extremum(Op op, Val left, Val right) {
         b.CreateBinaryIntrinsic(kind == Kind::boolean ? (largest ? llvm::Intrinsic::umax : llvm::Intrinsic::umin) : id, left.v, right.v),
         kind, left.lanes};
   }
-  llvm::Value* ordered = largest ? b.CreateFCmpOGT(left.v, right.v) : b.CreateFCmpOLT(left.v, right.v);
-  llvm::Value* best = b.CreateSelect(ordered, left.v, right.v);
+  llvm::Value* best = machine_extremum(largest, left, right);
+  if (best == nullptr) {
+    llvm::Value* ordered = largest ? b.CreateFCmpOGT(left.v, right.v) : b.CreateFCmpOLT(left.v, right.v);
+    best = b.CreateSelect(ordered, left.v, right.v);
+  } else if (llvm::isa<llvm::Constant>(left.v)) {  // a NaN on the right has come through
+    return {best, kind, left.lanes};
+  }
   if (llvm::isa<llvm::Constant>(left.v)) std::swap(left, right);
   if (llvm::isa<llvm::Constant>(left.v)) return {best, kind, left.lanes};
   return {b.CreateSelect(b.CreateFCmpUNO(left.v, left.v), left.v, best), kind, left.lanes};

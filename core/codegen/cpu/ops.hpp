@@ -69,6 +69,7 @@ class Ops {
   Val floor_division(Op, Val, Val);
   Val comparison(Op, Val, Val);
   Val extremum(Op, Val, Val);
+  llvm::Value* machine_extremum(bool largest, Val left, Val right);
   Val power(Val, Val);
   Val libm(const char* name, Val, const Val* second = nullptr);
   Val bits_of_bf16(Val);
