@@ -399,6 +399,42 @@ module pick(x: f32[M,8]) -> (y: f32[M,8]) {
 
 // ---- several kernels ----
 
+TEST(Modules, read_a_result_that_an_earlier_kernel_stored) {
+  const auto program = compiled(R"(
+dim R = runtime 1, T = runtime 1
+module shares(x: f32[R,T]) -> (s: f32[R], y: f32[R,T]) {
+  kernel totals {
+    work r in 0:R grid
+    axis j = j:16
+    role all warps 1 {
+      for r in work {
+        for i in 0:(T + 15) // 16 carry(l = 0) {
+          xt[j] = x[r, i*16 + j] else 0
+          l = l + sum[j](xt[j])
+        }
+        s[r] = l
+      } } }
+  kernel divide after totals {
+    work r in 0:R grid
+    axis j = j:16
+    role all warps 1 {
+      for r in work {
+        for i in 0:(T + 15) // 16 {
+          xt[j] = x[r, i*16 + j] else 0
+          y[r, i*16 + j] = xt[j] / s[r]
+        } } } } })");
+  F x({5, 37}), s({5}), y({5, 37});
+  x.each([](const auto& at, float& e) { e = static_cast<float>(1 + (at[0] * 7 + at[1] * 3) % 11); });
+  ASSERT_EQ(launch(program.get(), {x.view(), s.view(), y.view()}, 2), "");
+  y.each([&](const auto& at, float got) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < 37; ++j) sum += static_cast<double>(x({at[0], j}));
+    EXPECT_NEAR(got, static_cast<double>(x(at)) / sum, 1e-6);
+    EXPECT_NEAR(s({at[0]}), sum, 1e-4);
+  });
+  EXPECT_TRUE(y.guards_untouched());
+}
+
 TEST(Modules, split_a_reduction_over_workgroups_and_merge_the_states_in_index_order) {
   const auto program = compiled(R"(
 dim R = runtime 1, T = runtime 1
