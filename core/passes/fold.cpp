@@ -158,8 +158,15 @@ class Folder {
     return !site.refused && is_idle(site) && trips(site) >= least_trips_of_a_part * parts && *best.predicted_ms < clear_win * rolling;
   }
 
+  /// What the tree of parts itself forbids, and what no Tile module holds: known before the choice is offered.
+  [[nodiscard]] std::optional<Refusal> refuse_parts(const FoldSite& site) const {
+    const loop::Program parts = split_program(program_, site, 2);
+    if (const Result<void> sound = loop::verify(parts); !sound) return sound.error();
+    return refuse_tiles(parts);
+  }
+
   void decide(FoldSite site) {
-    if (!site.refused) site.refused = refuse_tiles(split_program(program_, site, 2));
+    if (!site.refused) site.refused = refuse_parts(site);
     const std::vector<Alternative> splits = splits_of(site);
     const double rolling = ms(program_);
     const Alternative& best = best_of(splits);

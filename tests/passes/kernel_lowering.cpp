@@ -69,10 +69,11 @@ TEST(LowerToKernel, a_split_fold_has_the_products_of_the_rolling_one_on_atoms) {
   }
 }
 
+/// Where a weight outside of the keys is not known to be 0, the weight is masked and the product stays one.
 TEST(LowerToKernel, weights_that_are_no_exponentials_are_masked_themselves_and_their_product_is_on_an_atom) {
   const std::string text =
-      "dim S = 20, T = 150, D = 64\noperator weigh(q: f32[S,D], k: f32[T,D], v: f32[T,D]) -> (o: f32[S,D])\n{\n"
-      " s[i,j] = sum[d](q[i,d] * k[j,d])\n p[i,j] = cos(s[i,j])\n o[i,d] = sum[j](p[i,j] * v[j,d])\n}\n";
+      "dim S = 20, T = 150, D = 64\noperator weigh(q: f32[S,D], k: f32[T,D], v: f32[T,D]) -> (o: f32[S,D], l: f32[S])\n{\n"
+      " s[i,j] = sum[d](q[i,d] * k[j,d])\n p[i,j] = cos(s[i,j])\n o[i,d] = sum[j](p[i,j] * v[j,d])\n l[i] = sum[j](p[i,j])\n}\n";
   const Lowered lowered = lower(text, {}, {{"o/j/tile", "64"}});
   EXPECT_EQ(products_in(lowered), 2U) << print(lowered.last(Level::kernel));
   for (const char* family : {"gaussian", "small-integers", "descending"}) expect_right(lowered, family);

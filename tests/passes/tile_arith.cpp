@@ -68,7 +68,8 @@ TEST(Bounds, ends_decided_by_facts_keep_their_value) {
   Facts f;
   f.spans[sym("a")] = {n(0), n(13)};
   const std::vector<std::pair<Expr, std::string>> cases = {
-      {make(Op::max, {n(0), sym("a") - n(12)}), "max(0, a - 12)"},
+      {make(Op::max, {n(0), sym("a") - n(12)}), "0"},
+      {make(Op::max, {n(0), sym("a") - n(11)}), "max(0, a - 11)"},
       {make(Op::max, {n(0), make(Op::min, {n(4), binary(Op::floordiv, sym("a") + n(3), n(4))})}), "(a + 3) // 4"},
       {make(Op::min, {n(3), binary(Op::floordiv, sym("a"), n(4))}), "a // 4"},
       {make(Op::min, {n(2), binary(Op::floordiv, sym("a"), n(4))}), "min(2, a // 4)"},
