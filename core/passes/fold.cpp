@@ -32,7 +32,8 @@ Nest split_nest(const math::Program& program, Nest nest, std::int64_t count) {
   const Symbol part(fold.index.text() + ".split");
   const Expr parts = number(Rational(count));
   const Expr trips = simplify_integer(binary(Op::floordiv, fold.hi - fold.lo + fold.tile - number(1), fold.tile));
-  const Expr share = simplify_integer(binary(Op::floordiv, trips + parts - number(1), parts));
+  const Expr stride = fold.tile * parts;  // trips over parts, both rounded up, is one quotient rounded up
+  const Expr share = simplify_integer(binary(Op::floordiv, fold.hi - fold.lo + stride - number(1), stride));
   nest.split = Loop{part, number(0), parts, number(1), loop::Mark::parallel, {}, nullptr};
   const Expr first = index(part) * share, end = (index(part) + number(1)) * share;
   if (fold.ranges.empty()) fold.ranges.push_back({Symbol("all"), number(0), trips});

@@ -87,6 +87,10 @@ class Prover {
       if (const auto span = facts_.spans.find(atom); span != facts_.spans.end())
         return holds(at_end(form, atom, count, span->second), depth + 1);
     }
+    for (const auto& [atom, count] : form.terms) {
+      if (count > 0 && atom.is(Op::mul) && holds(linear(atom.arg(0)), depth + 1) && holds(linear(atom.arg(1)), depth + 1))
+        return holds(replaced(form, atom, constant_form(0)), depth + 1);
+    }
     if (form.constant < 0) return false;
     for (const auto& [atom, count] : form.terms) {
       if (count < 0 || !atom.is(Op::dim)) return false;

@@ -63,6 +63,16 @@ TEST(Bounds, a_quotient_is_bounded_as_tightly_as_its_dividend) {
   EXPECT_FALSE(never_negative(quotient - n(1), f));
 }
 
+TEST(Bounds, a_product_of_what_is_not_negative_is_not_negative) {
+  Facts f;
+  f.spans[sym("part")] = {n(0), n(4)};
+  const Expr share = binary(Op::floordiv, dimension("T") + n(511), n(512));
+  EXPECT_TRUE(never_negative(sym("part") * share, f));
+  EXPECT_FALSE(never_negative(sym("part") * share - n(1), f));
+  EXPECT_FALSE(never_negative(-(sym("part") * share), f));
+  EXPECT_FALSE(never_negative(sym("part") * (share - n(1)), f));
+}
+
 /// What the facts decide is the same number for every value that they allow.
 TEST(Bounds, ends_decided_by_facts_keep_their_value) {
   Facts f;
