@@ -151,7 +151,7 @@ class Verifier {
     std::vector<int> whens;
   };
   std::map<Symbol, std::vector<ResultStore>> stores_;
-  std::set<Symbol> written_;  ///< workspaces that an earlier kernel, or this one, writes
+  std::set<Symbol> written_;  ///< workspaces and results that an earlier kernel, or this one, writes
   std::size_t kernel_number_ = 0;
 };
 

@@ -223,7 +223,7 @@ bool Verifier::store(const Access& place, const Axes& value) {
       return fail("the value stored to `" + name + "` varies with `" + axis.text() + "`, but its place does not", {name});
   }
   info.filled = true;
-  if (info.means == Means::workspace) written_.insert(place.name);
+  if (info.means == Means::workspace || info.means == Means::result) written_.insert(place.name);
   return info.means != Means::result || result_store(place);
 }
 

@@ -113,14 +113,17 @@ bool Verifier::reading(Expr e, ReadScope& scope, Axes& axes) {
     }
     return true;
   }
-  const bool memory =
-      info.means == Means::parameter || info.means == Means::workspace || info.means == Means::buffer || info.means == Means::slot;
-  if (info.means == Means::result) return fail("result `" + name + "` is read: a kernel can only store to it", {name}, "use a workspace");
+  const bool memory = info.means == Means::parameter || info.means == Means::workspace || info.means == Means::result ||
+                      info.means == Means::buffer || info.means == Means::slot;
   if (!memory) return fail("`" + name + "` is no value", {name});
   if (info.means == Means::workspace && written_.count(e.name()) == 0) {
     const auto same = [&](const Workspace& w) { return w.name == e.name(); };
     const auto w = std::find_if(m_.workspaces.begin(), m_.workspaces.end(), same);
     if (w == m_.workspaces.end() || !w->zero) return fail("workspace `" + name + "` is read before a kernel stores to it", {name});
+  }
+  if (info.means == Means::result && written_.count(e.name()) == 0) {
+    return fail("result `" + name + "` is read before a kernel stores to it", {name},
+                "it holds what this module stored, nothing before that");
   }
   if (info.rank != e.args().size()) {
     return fail("`" + name + "` has " + std::to_string(info.rank) + " axes, but " + std::to_string(e.args().size()) + " subscripts",

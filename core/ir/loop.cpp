@@ -183,8 +183,12 @@ class Verifier {
 
   /// Trips of `loop` give a loop over one of the tensor's own axes different elements: together they compute each once.
   static bool deals_out(const Loop& loop, const std::vector<const Loop*>& path, const Statement& tensor) {
+    const auto uses = [&](Expr e) { return contains(e, index(loop.index)); };
+    const auto in_ranges = [&](const Loop& inner) {
+      return std::any_of(inner.ranges.begin(), inner.ranges.end(), [&](const TileRange& r) { return uses(r.lo) || uses(r.hi); });
+    };
     return std::any_of(path.begin(), path.end(), [&](const Loop* inner) {
-      return has_axis(tensor, inner->index) && (contains(inner->lo, index(loop.index)) || contains(inner->hi, index(loop.index)));
+      return has_axis(tensor, inner->index) && (uses(inner->lo) || uses(inner->hi) || in_ranges(*inner));
     });
   }
 

@@ -6,6 +6,7 @@
 
 #include "passes/cost.hpp"
 #include "passes/fuse_nests.hpp"
+#include "passes/lowering.hpp"
 #include "passes/nest.hpp"
 #include "passes/passes.hpp"
 #include "passes/words.hpp"
@@ -23,23 +24,23 @@ constexpr double clear_win = 0.9;
 Expr smaller(Expr a, Expr b) { return make(Op::min, {a, b}); }
 Expr larger(Expr a, Expr b) { return make(Op::max, {a, b}); }
 
-/// The nest with its outermost fold cut into `count` parts of whole tiles, run side by side, and their states merged.
+/// The nest with its outermost fold cut into `count` parts of whole trips, run side by side, and their states merged. The fold keeps its
+/// elements, so that only the very last tile of all may be ragged and masks are those of the rolling fold; a part takes its share of the
+/// trips of each range. A range that ends before it begins is empty.
 Nest split_nest(const math::Program& program, Nest nest, std::int64_t count) {
   Loop& fold = nest.folds.front();
   const Symbol part(fold.index.text() + ".split");
   const Expr parts = number(Rational(count));
-  const Expr trips = binary(Op::floordiv, fold.hi - fold.lo + fold.tile - number(1), fold.tile);
-  const Expr share = simplify_integer(binary(Op::floordiv, trips + parts - number(1), parts));
+  const Expr trips = simplify_integer(binary(Op::floordiv, fold.hi - fold.lo + fold.tile - number(1), fold.tile));
+  const Expr stride = fold.tile * parts;  // trips over parts, both rounded up, is one quotient rounded up
+  const Expr share = simplify_integer(binary(Op::floordiv, fold.hi - fold.lo + stride - number(1), stride));
   nest.split = Loop{part, number(0), parts, number(1), loop::Mark::parallel, {}, nullptr};
-  const Expr first_trip = index(part) * share, elements = share * fold.tile;
+  const Expr first = index(part) * share, end = (index(part) + number(1)) * share;
+  if (fold.ranges.empty()) fold.ranges.push_back({Symbol("all"), number(0), trips});
   for (loop::TileRange& range : fold.ranges) {
-    const auto inside = [&](Expr trip) { return simplify_integer(smaller(larger(trip - first_trip, number(0)), share)); };
-    range.lo = inside(range.lo);
-    range.hi = inside(range.hi);
+    range.lo = simplify_integer(larger(range.lo, first));
+    range.hi = simplify_integer(smaller(range.hi, end));
   }
-  const Expr lo = fold.lo, hi = fold.hi;
-  fold.lo = simplify_integer(smaller(lo + index(part) * elements, hi));
-  fold.hi = simplify_integer(smaller(lo + (index(part) + number(1)) * elements, hi));
   loop::Combine combine{part, parts, {}};
   for (const Symbol name : nest.body) {
     const auto* reduction = program.find(name)->reduction();
@@ -158,7 +159,15 @@ class Folder {
     return !site.refused && is_idle(site) && trips(site) >= least_trips_of_a_part * parts && *best.predicted_ms < clear_win * rolling;
   }
 
-  void decide(const FoldSite& site) {
+  /// What the tree of parts itself forbids, and what no Tile module holds: known before the choice is offered.
+  [[nodiscard]] std::optional<Refusal> refuse_parts(const FoldSite& site) const {
+    const loop::Program parts = split_program(program_, site, 2);
+    if (const Result<void> sound = loop::verify(parts); !sound) return sound.error();
+    return refuse_tiles(parts);
+  }
+
+  void decide(FoldSite site) {
+    if (!site.refused) site.refused = refuse_parts(site);
     const std::vector<Alternative> splits = splits_of(site);
     const double rolling = ms(program_);
     const Alternative& best = best_of(splits);

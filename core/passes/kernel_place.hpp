@@ -16,6 +16,8 @@ namespace fathom::passes {
 /// Every name that the kernel or module uses.
 [[nodiscard]] Names names_in(const kernel::Module&, const kernel::Kernel&);
 
+/// The loop over z that is the same as the value `m, l = R.states[z in lo:hi](w[z,…], …)`: it merges one state after the other.
+[[nodiscard]] kernel::For merging_loop(const kernel::Value&, const Reducer&, Names&, const Origins&);
 /// `m, l = R.states[z in lo:hi](w[z,…], …)` becomes a loop over z that merges one state after the other by R's combine.
 void expand_states(kernel::Kernel&, const std::vector<ReducerRef>&, Names&);
 

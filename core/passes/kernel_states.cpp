@@ -98,7 +98,7 @@ void expand(Block& block, const std::vector<ReducerRef>& reducers, Names& names)
     const std::vector<Bound> bounds = bounds_of(v->values[0]);
     const Reducer* reducer = find_reducer(reducers, v->values[0].name());
     if (bounds.size() != 1 || !bounds[0].lo || reducer == nullptr || reducer->state.size() != v->targets.size()) continue;
-    kernel::For loop = Expansion(*v, *reducer, names, s.origins).run();
+    kernel::For loop = merging_loop(*v, *reducer, names, s.origins);
     s.op = std::move(loop);
   }
 }
@@ -121,6 +121,10 @@ void take_names(const Block& block, Names& names) {
 }
 
 }  // namespace
+
+kernel::For merging_loop(const kernel::Value& v, const Reducer& reducer, Names& names, const Origins& origins) {
+  return Expansion(v, reducer, names, origins).run();
+}
 
 void expand_states(kernel::Kernel& k, const std::vector<ReducerRef>& reducers, Names& names) {
   for (kernel::Role& role : k.roles) expand(role.body, reducers, names);

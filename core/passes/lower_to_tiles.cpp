@@ -76,6 +76,14 @@ std::string sentence(const kernel::Module& m, const MaskSummary& sum) {
   return out + ".";
 }
 
+Fixed fixed_dims(const math::Program& program) {
+  Fixed fixed;
+  for (const math::Dimension& d : program.dims) {
+    if (!d.runtime) fixed[d.name] = d.value;
+  }
+  return fixed;
+}
+
 Symbol kernel_name(const math::Program& program, const TilePlan& plan, std::size_t nest) {
   if (plan.nests().size() == 1) return program.name;
   return Symbol(program.name.text() + "." + plan.nests()[nest].last.text());
@@ -83,14 +91,22 @@ Symbol kernel_name(const math::Program& program, const TilePlan& plan, std::size
 
 }  // namespace
 
+std::optional<Refusal> refuse_tiles(const loop::Program& program) {
+  const Result<TilePlan> plan = TilePlan::make(program);
+  if (!plan) return plan.error();
+  const Fixed fixed = fixed_dims(program.math);
+  for (std::size_t n = 0; n < plan->nests().size(); ++n) {
+    const auto one = build_tile_kernel(*plan, static_cast<int>(n), fixed, kernel_name(program.math, *plan, n));
+    if (!one) return one.error();
+  }
+  return std::nullopt;
+}
+
 Result<Ir> lower_to_tiles(const Ir& ir, StepLog& log) {
   const loop::Program& program = ir.loop();
   Result<TilePlan> plan = TilePlan::make(program);
   if (!plan) return tl::unexpected<Refusal>(plan.error());
-  Fixed fixed;
-  for (const math::Dimension& d : program.math.dims) {
-    if (!d.runtime) fixed[d.name] = d.value;
-  }
+  const Fixed fixed = fixed_dims(program.math);
   kernel::Module m = empty_module(program.math, fixed);
   add_workspaces(m, *plan, fixed);
   std::vector<BuiltKernel> built;

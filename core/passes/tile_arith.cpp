@@ -87,6 +87,10 @@ class Prover {
       if (const auto span = facts_.spans.find(atom); span != facts_.spans.end())
         return holds(at_end(form, atom, count, span->second), depth + 1);
     }
+    for (const auto& [atom, count] : form.terms) {
+      if (count > 0 && atom.is(Op::mul) && holds(linear(atom.arg(0)), depth + 1) && holds(linear(atom.arg(1)), depth + 1))
+        return holds(replaced(form, atom, constant_form(0)), depth + 1);
+    }
     if (form.constant < 0) return false;
     for (const auto& [atom, count] : form.terms) {
       if (count < 0 || !atom.is(Op::dim)) return false;
@@ -156,6 +160,7 @@ class Prover {
       const std::int64_t value = *end >= 0 ? *end / c : -((c - 1 - *end) / c);
       if (holds(replaced(form, atom, constant_form(value)), depth + 1)) return true;
     }
+    if (count == 1 || count == -1) return holds(without_quotient(form, atom, count, c), depth + 1);
     Linear scaled;  // multiply the whole inequality by c where c does not divide the count
     const std::int64_t factor = count % c == 0 ? 1 : c;
     if (!is_small(factor) || !is_small(count)) return false;
@@ -166,6 +171,16 @@ class Prover {
     if (times > 0) bound.constant -= c - 1;
     add_scaled(scaled, bound, times);
     return holds(scaled, depth + 1);
+  }
+
+  /// The rest R is an integer: R + x // c >= 0 is c*R + x >= 0, and R - x // c >= 0 is c*R + c - 1 - x >= 0, no more and no less.
+  static Linear without_quotient(const Linear& form, Expr atom, std::int64_t count, std::int64_t c) {
+    Linear rest = form, out;
+    rest.terms.erase(atom);
+    add_scaled(out, rest, c);
+    add_scaled(out, linear(atom.arg(0)), count);
+    if (count < 0) out.constant += c - 1;
+    return out;
   }
 
   const Facts& facts_;
@@ -225,6 +240,16 @@ std::optional<std::int64_t> difference(Expr a, Expr b) {
 }
 
 bool never_negative(Expr e, const Facts& facts) { return Prover(facts).holds(linear(e), 0); }
+
+Expr with_ends_decided(Expr e, const Facts& facts) {
+  return transform(e, [&](Expr node) {
+    if (!node.is(Op::min) && !node.is(Op::max)) return node;
+    const Expr a = node.arg(0), b = node.arg(1);
+    if (never_negative(b - a, facts)) return node.is(Op::min) ? a : b;
+    if (never_negative(a - b, facts)) return node.is(Op::min) ? b : a;
+    return node;
+  });
+}
 
 bool always_true(Expr condition, const Facts& facts) {
   if (condition.is(Op::boolean)) return condition.node().truth;

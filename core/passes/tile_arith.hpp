@@ -37,6 +37,8 @@ struct Facts {
 
 /// Is e >= 0 whenever the facts hold? False means: not shown.
 [[nodiscard]] bool never_negative(Expr e, const Facts&);
+/// The integer expression with every min and max that the facts decide replaced by the end that it is.
+[[nodiscard]] Expr with_ends_decided(Expr e, const Facts&);
 /// Does the condition (comparisons joined by `and`) hold whenever the facts hold? Integers only.
 [[nodiscard]] bool always_true(Expr condition, const Facts&);
 /// Is the condition false whenever the facts hold?

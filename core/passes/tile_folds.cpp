@@ -1,5 +1,5 @@
-// Running states: what a fold carries, how its gauge moves and its carriers are repaired once a trip, and how the partial states of a split
-// are merged. The repair factor is a select (DESIGN 5.2): while a gauge is unset the carrier stays as it is.
+// Running states: what a fold carries, how its gauge moves and its carriers are repaired once a trip. The repair factor is a select
+// (DESIGN 5.2): while a gauge is unset the carrier stays as it is.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,6 +85,8 @@ bool is_tame(Expr factor, const math::Repair& repair, const math::Program& progr
                      [&](const math::Gauge& g) { return is_step_down(factor.arg(0), g.name) && is_maximum(program, g.reference); });
 }
 
+}  // namespace
+
 /// `reference` is not a reference yet: at the identity of the extremum that it reads, else not finite.
 Expr unset_test(Expr unlowered, Expr lowered, const math::Program& program) {
   const math::Statement* s = unlowered.is(Op::read) ? program.find(unlowered.name()) : nullptr;
@@ -95,14 +97,6 @@ Expr unset_test(Expr unlowered, Expr lowered, const math::Program& program) {
   }
   return unary(Op::logical_not, binary(Op::lt, unary(Op::abs, lowered), infinity()));
 }
-
-Symbol part_workspace(const RunningState& state, std::size_t part) {
-  const std::string& name = state.statement->name.text();
-  if (state.parts.size() == 1) return Symbol(name + ".part");
-  return Symbol(fmt::format("{}.{}.part", name, state.parts[part].component.text()));
-}
-
-}  // namespace
 
 std::vector<Part> TileEmitter::parts_of(const math::Statement& s) const {
   const math::Reduction& r = *s.reduction();
@@ -260,28 +254,6 @@ void TileEmitter::finish(const RunningState& state) {
     for (std::size_t k = 0; k < state.parts.size(); ++k) symbols_[state.parts[k].component] = tile_read(state.names[k], state.axes);
     define(s, fold_constants(lower(r.repair ? r.repair->project : result_value(r))));
     for (const Part& part : state.parts) symbols_.erase(part.component);
-  }
-  reading_.pop_back();
-}
-
-void TileEmitter::store_states(const RunningState& state) {
-  const math::Statement& s = *state.statement;
-  const loop::Combine& combine = *plan_.combine_of(s.name);
-  reading_.push_back(&s);
-  for (std::size_t k = 0; k < state.parts.size(); ++k) {
-    kernel::Workspace space{part_workspace(state, k), DType::f32, {lower_uniform(combine.count)}, false};
-    kernel::Access target{space.name, {lower(index(combine.split))}};
-    for (const math::Axis& axis : s.axes) {
-      space.box.push_back(simplify_integer(fold_dims(axis.hi, fixed_)));
-      target.subscripts.push_back(lower(index(axis.index)));
-    }
-    const math::Reduction& r = *s.reduction();
-    if (!r.repair && r.reducer->state[k].dtype != DType::real) space.dtype = r.reducer->state[k].dtype;
-    kernel::Value v;
-    v.targets.push_back(std::move(target));
-    v.values.push_back(tile_read(state.names[k], state.axes));
-    append(kernel::Statement{std::move(v), std::nullopt, s.origins});
-    out_.states.push_back(std::move(space));
   }
   reading_.pop_back();
 }
@@ -491,103 +463,6 @@ Expr TileEmitter::factor(Expr unlowered, Expr neutral, const math::Repair& repai
   assign(name, axes, value);
   scopes_.back().factors[value] = name;
   return tile_read(name, axes);
-}
-
-// ---- merging partial states ----
-
-void TileEmitter::emit_combine(const loop::Combine& combine) {
-  std::vector<RunningState> states;
-  for (const Symbol name : combine.statements) {
-    const math::Statement* s = plan_.math().find(name);
-    if (s == nullptr || s->reduction() == nullptr)
-      return fail({fmt::format("{} is no reduction, so it has no states to merge.", name.text()), {name.text()}, ""});
-    states.push_back(state_of(*s));
-  }
-  const ReducerRef reducer = merged_reducer(combine, states);
-  out_.reducers.push_back(reducer);
-  const Symbol z = names_.fresh("z");
-  kernel::Value v;
-  std::vector<Expr> partials;
-  for (const RunningState& state : states) {
-    reading_.push_back(state.statement);
-    for (std::size_t k = 0; k < state.parts.size(); ++k) {
-      std::vector<Expr> subscripts{index(z)};
-      for (const math::Axis& axis : state.statement->axes) subscripts.push_back(lower(index(axis.index)));
-      partials.push_back(read(part_workspace(state, k), std::move(subscripts)));
-      v.targets.push_back(access(state.names[k], state.axes));
-    }
-    reading_.pop_back();
-  }
-  v.values.push_back(reduce(reducer->name, "states"_sym, {{z, number(0), lower_uniform(combine.count)}}, partials));
-  append(kernel::Statement{std::move(v), std::nullopt, states.back().statement->origins});
-  for (const RunningState& state : states) finish(state);
-}
-
-/// The Reducer on states that fusion made: producers by their own combine, each repaired carrier moved from its own gauge to the common
-/// one.
-ReducerRef TileEmitter::merged_reducer(const loop::Combine& combine, const std::vector<RunningState>& states) {
-  auto out = std::make_shared<Reducer>();
-  out->name = names_.fresh(combine.statements.back().text() + ".merge");
-  Substitution left, right, merged;  // reads of producers -> the state's left, right and merged component
-  for (const RunningState& state : states) {
-    const math::Reduction& r = *state.statement->reduction();
-    Substitution own, own_right;  // gauges of both sides
-    std::map<std::string, Expr> unset_side;
-    Expr unset_left, unset_right;
-    if (r.repair) {
-      for (const math::Gauge& g : r.repair->gauges) {
-        const auto at = [&](const Substitution& side) {
-          return transform(g.reference, [&](Expr e) {
-            if (!e.is(Op::read)) return e;
-            const auto found = side.find(symbol(e.name()));
-            return found == side.end() ? e : found->second;
-          });
-        };
-        const auto settled = [&](const Substitution& side) {
-          return where(unset_test(g.reference, at(side), plan_.math()), number(0), at(side));
-        };
-        const Expr is_left = unset_test(g.reference, at(left), plan_.math()), is_right = unset_test(g.reference, at(right), plan_.math());
-        unset_left = unset_left ? binary(Op::logical_or, unset_left, is_left) : is_left;
-        unset_right = unset_right ? binary(Op::logical_or, unset_right, is_right) : is_right;
-        own[symbol(g.name)] = settled(left);
-        own_right[symbol(g.name)] = settled(right);
-        own[symbol(primed(g.name))] = own_right[symbol(primed(g.name))] = settled(merged);
-      }
-    }
-    for (std::size_t k = 0; k < state.parts.size(); ++k) {
-      const Part& part = state.parts[k];
-      const Symbol name(state.parts.size() == 1 ? state.statement->name : Symbol(state.names[k]));
-      const Expr a = symbol(name), b = symbol(primed(name));
-      Expr moved_left = a, moved_right = b;
-      if (part.move && unset_left) {
-        own[symbol(part.component)] = a;
-        own_right[symbol(part.component)] = b;
-        const auto guard = [&](Expr unset_one, Expr carrier) {
-          return binary(Op::logical_or, unset_one, binary(Op::eq, carrier, part.identity));
-        };
-        moved_left = where(guard(unset_left, a), a, fold_constants(substitute(part.move, own)));
-        moved_right = where(guard(unset_right, b), b, fold_constants(substitute(part.move, own_right)));
-      }
-      Substitution operands{{symbol(part.component), moved_left}, {symbol(primed(part.component)), moved_right}};
-      for (std::size_t other = 0; other < state.parts.size(); ++other) {
-        if (other == k || part.move) continue;
-        const Symbol other_name = state.names[other];
-        operands[symbol(state.parts[other].component)] = symbol(other_name);
-        operands[symbol(primed(state.parts[other].component))] = symbol(primed(other_name));
-      }
-      const Expr combined = substitute(part.combine, operands);
-      out->state.push_back({name, DType::real, part.identity, a, combined});
-      out->parameters.push_back(name);
-      out->results.push_back({name, a});
-      if (state.parts.size() == 1) {
-        left[symbol(state.statement->name)] = a;
-        right[symbol(state.statement->name)] = b;
-        merged[symbol(state.statement->name)] = combined;
-      }
-    }
-    if (!r.reducer->commutative) out->commutative = false;
-  }
-  return out;
 }
 
 }  // namespace fathom::passes

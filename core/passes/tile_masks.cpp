@@ -42,7 +42,7 @@ class Tail {
     for (int round = 0; round < max_rounds; ++round) {
       const std::optional<Failure> failure = first_failure();
       if (!failure) break;
-      if (!try_fill(*failure) && !try_mask(*failure)) isolate(*failure);
+      if (!try_fill(*failure) && !try_mask(*failure) && !try_operands(*failure)) isolate(*failure);
     }
     return static_cast<int>(masks_.size());
   }
@@ -161,6 +161,24 @@ class Tail {
     return false;
   }
 
+  /// A product of two tiles stays one: both operands are 0 outside, by fill or by mask, so that no NaN meets the 0 of the other.
+  bool try_operands(const Failure& f) {
+    if (!f.lifted.is(Op::mul) || constant_value(f.identity) != 0) return false;
+    const std::map<Symbol, Expr> masks = masks_, fills = fills_;
+    for (const Expr operand : f.lifted.args()) {
+      if (!operand.is(Op::read)) continue;
+      const Symbol name = operand.name();
+      const auto found = definitions_.find(name);
+      if (found == definitions_.end() || !has_axis(found->second->targets[0]) || values_.of(operand) == Outside::zero) continue;
+      if (is_load(*found->second) || found->second->targets.size() != 1 || reads(found->second->values[0], name)) continue;
+      masks_.emplace(name, number(0));
+    }
+    if (masks_.size() != masks.size() && helps(f)) return true;
+    masks_ = masks;
+    fills_ = fills;
+    return false;
+  }
+
   /// The lifted value becomes a tile of its own, and that tile is masked.
   void isolate(const Failure& f) {
     std::string base = f.statement->targets[0].name.text();
@@ -217,6 +235,7 @@ class Masker {
     for (Statement& s : block) {
       auto* loop = std::get_if<For>(&s.op);
       if (loop == nullptr) continue;
+      decide_ends(*loop, real);
       const auto fact = built_.loops.find(loop->variable);
       if (fact == built_.loops.end()) {
         loops(loop->body, meant, real);
@@ -227,12 +246,20 @@ class Masker {
         meant_here.elements[index(fact->second.axis)] = {fact->second.lo, fact->second.hi};
         meant_here.bases[index(fact->second.axis)] = fact->second.base;
         tail(*loop, fact->second, meant_here, real_here);
+        decide_ends(*loop, real);
       }
       specialise(*loop, meant_here);
       const Span whole{number(0), whole_range(*loop)};
       meant_here.trips[symbol(loop->variable)] = whole;
       real_here.trips[symbol(loop->variable)] = whole;
       loops(loop->body, meant_here, real_here);
+    }
+  }
+
+  static void decide_ends(For& loop, const Facts& facts) {
+    for (TaggedRange& range : loop.ranges) {
+      range.lo = simplify_integer(with_ends_decided(range.lo, facts));
+      range.hi = simplify_integer(with_ends_decided(range.hi, facts));
     }
   }
 
@@ -267,14 +294,16 @@ class Masker {
 
   /// Whole tiles first, then the one that reaches outside.
   void divide(For& loop, const LoopFact& fact, const Facts& real) {
-    if (loop.ranges.size() != 1 || constant_integer(loop.ranges[0].lo) != 0 || loop.ranges[0].tag == mixed_tag ||
-        loop.ranges[0].tag == open_tag)
-      return;
+    if (loop.ranges.size() != 1 || loop.ranges[0].tag == mixed_tag || loop.ranges[0].tag == open_tag) return;
     Expr whole = simplify_integer(binary(Op::floordiv, fact.hi - fact.lo, fact.tile));
     if (!never_negative(fact.hi - fact.lo, real)) whole = binary(Op::max, number(0), whole);
     if (constant_integer(whole) == 0) return;
-    const Expr all = loop.ranges[0].hi;
-    loop.ranges = {{open_tag, number(0), whole}, {mixed_tag, whole, all}};
+    const Expr first = loop.ranges[0].lo, end = loop.ranges[0].hi;
+    if (constant_integer(first) == 0) {
+      loop.ranges = {{open_tag, first, whole}, {mixed_tag, whole, end}};
+    } else {  // a part of the trips
+      loop.ranges = {{open_tag, first, binary(Op::min, whole, end)}, {mixed_tag, binary(Op::max, whole, first), end}};
+    }
     ++summary_.divided;
   }
 

@@ -16,6 +16,13 @@ std::vector<loop::NodeRef> items_of(const loop::NodeRef& node) {
   return {node};
 }
 
+/// The leaves, loops and merges in order, without the sequences that only group them: a loop over parts must not hide in one.
+void flatten(const loop::NodeRef& node, std::vector<loop::NodeRef>& out) {
+  const auto* sequence = std::get_if<loop::Sequence>(node.get());
+  if (sequence == nullptr) return out.push_back(node);
+  for (const loop::NodeRef& item : sequence->items) flatten(item, out);
+}
+
 bool is_parallel(const loop::NodeRef& node) {
   const auto* loop = std::get_if<loop::Loop>(node.get());
   return loop != nullptr && loop->mark == loop::Mark::parallel;
@@ -110,7 +117,9 @@ void TilePlan::split(const loop::NodeRef& root) {
     if (!serial.empty()) add_nest({}, std::move(serial));
     serial.clear();
   };
-  for (const loop::NodeRef& item : items_of(root)) {
+  std::vector<loop::NodeRef> items;
+  flatten(root, items);
+  for (const loop::NodeRef& item : items) {
     if (!is_parallel(item)) {
       serial.push_back(item);
       continue;

@@ -1,5 +1,6 @@
 // The state of one Tile kernel while it is emitted: scopes, bindings of indices, tile values, running states. Shared by the files that emit
-// (tile_builder.cpp: loops and leaves; tile_lower.cpp: expressions and loads; tile_folds.cpp: running states, gauges, repairs, merges).
+// (tile_builder.cpp: loops and leaves; tile_lower.cpp: expressions and loads; tile_folds.cpp: running states, gauges, repairs;
+// tile_merge.cpp: the states of parts).
 #pragma once
 
 #include "passes/tile_builder.hpp"
@@ -60,6 +61,9 @@ struct Scope {
   std::vector<Renewal> renewals;       ///< at the end of the trip
 };
 
+/// `reference` is not a reference yet: at the identity of the extremum that it reads, else not finite.
+Expr unset_test(Expr unlowered, Expr lowered, const math::Program&);
+
 class TileEmitter {
  public:
   TileEmitter(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed);
@@ -111,8 +115,6 @@ class TileEmitter {
   void emit_reduction(const math::Statement&);
   void emit_update(RunningState&);
   void emit_complete(const math::Statement&);
-  void emit_combine(const loop::Combine&);
-  void store_states(const RunningState&);
   Expr partial(const math::Statement&, const Part&, Expr lifted);
   std::vector<Expr> partial_states(const math::Statement&, const std::vector<Part>&, const std::vector<Expr>& lifted,
                                    const std::vector<Symbol>& axes);
@@ -125,8 +127,13 @@ class TileEmitter {
   Expr gauge_value(Symbol gauge);
   void update_gauge(RunningGauge&);
   void declare(const ReducerRef&);
-  ReducerRef merged_reducer(const loop::Combine&, const std::vector<RunningState>&);
   RunningState state_of(const math::Statement&);
+
+  // ---- tile_merge.cpp ----
+  void store_states(const RunningState&);
+  void emit_combine(const loop::Combine&);
+  Expr within_merge(Expr, const math::Statement&, const loop::Combine&);
+  ReducerRef merged_reducer(const loop::Combine&, const std::vector<RunningState>&);
 
   const TilePlan& plan_;
   int nest_;

@@ -1,5 +1,6 @@
 // Kernels against plain loops: matrix products, rows, split reductions, storage types, lazy masks, contracts.
 #include <bit>
+#include <thread>
 
 #include "launch_helpers.hpp"
 
@@ -398,6 +399,77 @@ module pick(x: f32[M,8]) -> (y: f32[M,8]) {
 }
 
 // ---- several kernels ----
+
+/// Workspaces stay with the program: a launch after a larger, a smaller or a simultaneous one finds none of what those left.
+TEST(Modules, launches_of_one_program_do_not_see_each_other_in_workspaces) {
+  const auto program = compiled(R"(
+dim R = runtime 1
+module count(x: f32[R]) -> (y: f32[R]) {
+  workspace w: f32[R]
+  workspace n: f32[R] zero
+  kernel first {
+    work r in 0:R grid
+    role all warps 1 {
+      for r in work {
+        w[r] = x[r] * 2 + n[r]
+      } } }
+  kernel second after first {
+    work r in 0:R grid
+    role all warps 1 {
+      for r in work {
+        n[r] = 7
+        y[r] = w[r] + 1
+      } } } })");
+  const auto expect_right = [&](std::int64_t size, float first) {
+    F x({size}), y({size});
+    x.each([&](const auto& at, float& e) { e = first + static_cast<float>(at[0]); });
+    EXPECT_EQ(launch(program.get(), {x.view(), y.view()}, 2), "");
+    y.each([&](const auto& at, float got) { EXPECT_EQ(got, 2 * (first + static_cast<float>(at[0])) + 1); });
+  };
+  for (const std::int64_t size : {5, 300, 2, 300, 0, 1000}) expect_right(size, static_cast<float>(size));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      for (int trip = 0; trip < 20; ++trip) expect_right(100 + 40 * i, static_cast<float>(i));
+    });
+  for (std::thread& each : threads) each.join();
+}
+
+TEST(Modules, read_a_result_that_an_earlier_kernel_stored) {
+  const auto program = compiled(R"(
+dim R = runtime 1, T = runtime 1
+module shares(x: f32[R,T]) -> (s: f32[R], y: f32[R,T]) {
+  kernel totals {
+    work r in 0:R grid
+    axis j = j:16
+    role all warps 1 {
+      for r in work {
+        for i in 0:(T + 15) // 16 carry(l = 0) {
+          xt[j] = x[r, i*16 + j] else 0
+          l = l + sum[j](xt[j])
+        }
+        s[r] = l
+      } } }
+  kernel divide after totals {
+    work r in 0:R grid
+    axis j = j:16
+    role all warps 1 {
+      for r in work {
+        for i in 0:(T + 15) // 16 {
+          xt[j] = x[r, i*16 + j] else 0
+          y[r, i*16 + j] = xt[j] / s[r]
+        } } } } })");
+  F x({5, 37}), s({5}), y({5, 37});
+  x.each([](const auto& at, float& e) { e = static_cast<float>(1 + (at[0] * 7 + at[1] * 3) % 11); });
+  ASSERT_EQ(launch(program.get(), {x.view(), s.view(), y.view()}, 2), "");
+  y.each([&](const auto& at, float got) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < 37; ++j) sum += static_cast<double>(x({at[0], j}));
+    EXPECT_NEAR(got, static_cast<double>(x(at)) / sum, 1e-6);
+    EXPECT_NEAR(s({at[0]}), sum, 1e-4);
+  });
+  EXPECT_TRUE(y.guards_untouched());
+}
 
 TEST(Modules, split_a_reduction_over_workgroups_and_merge_the_states_in_index_order) {
   const auto program = compiled(R"(

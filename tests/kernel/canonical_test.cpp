@@ -99,7 +99,7 @@ TEST(RunTile, faults_planted_in_a_tile_text_are_refused) {
            {"        u[i] = 1\n        u[i] = 2\n        y[i] = u[i]\n", "defined twice"},
            {"        u[i] = 1\n        for a in 0:2 {\n          u[i] = u[i] + 1\n        }\n        y[i] = u[i]\n", "does not carry"},
            {"        for a in 0:2 {\n          y[i] = a\n        }\n", "at the same place"},
-           {"        y[i] = y[i]\n", "can only store"},
+           {"        y[i] = y[i]\n", "before a kernel stores to it"},
            {"        x[i] = 1\n        y[i] = 1\n", "cannot be assigned"},
            {"        u[i] = x[i,i]\n        y[i] = u[i]\n", "has 1 axes, but 2 subscripts"},
            {"        y[i] = sum[i in 0:2](x[i])\n", "is an axis"},

@@ -184,6 +184,33 @@ TEST(RunKernel, a_split_reduction_and_its_merge_of_states_give_the_softmax_weigh
   EXPECT_TRUE(std::isnan(hole.at(Symbol("o")).data[0]));
 }
 
+TEST(RunKernel, a_result_is_read_by_a_later_kernel_and_by_none_before) {
+  const std::string text = R"(
+module scale(x: f32[6]) -> (s: f32[1], y: f32[6]) {
+  kernel total {
+    work t in 0:1 grid
+    axis i = i:6
+    role all warps 1 {
+      for t in work {
+        s[0] = sum[i](x[i])
+      } } }
+  kernel shares after total {
+    work t in 0:2 grid
+    axis i = i:3
+    role all warps 1 {
+      for t in work {
+        y[t * 3 + i] = x[t * 3 + i] / s[0]
+      } } } })";
+  const Arrays in = {{Symbol("x"), noise({6}, 9)}};
+  std::vector<double> expected;
+  double sum = 0;
+  for (const double x : in.at(Symbol("x")).data) sum += x;
+  for (const double x : in.at(Symbol("x")).data) expected.push_back(x / sum);
+  expect_near(run(parsed(text), Level::tile, in).at(Symbol("y")), expected, 1e-5);
+  const std::string early = with(text, "s[0] = sum[i](x[i])", "s[0] = sum[i](x[i]) * y[0]");
+  EXPECT_NE(refusal(parsed(early), Level::tile).find("result `y` is read before a kernel stores to it"), std::string::npos);
+}
+
 TEST(RunKernel, the_example_of_the_documentation_runs) {
   std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/docs/kernel.md");
   std::stringstream all;

@@ -41,6 +41,44 @@ TEST(LowerToKernel, targets_whose_back_end_is_missing_are_refused_by_name_and_ke
   }
 }
 
+std::size_t products_in(const Lowered& lowered) {
+  const std::string text = print(lowered.last(Level::kernel));
+  std::size_t count = 0;
+  for (std::size_t at = text.find(" = mma "); at != std::string::npos; at = text.find(" = mma ", at + 1)) ++count;
+  return count;
+}
+
+TEST(LowerToKernel, a_split_fold_has_the_products_of_the_rolling_one_on_atoms) {
+  const Dims causal = {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 150}, {"T", 150}, {"D", 64}};
+  Dims aligned = whole;  // parts of whole tiles, and parts of which one is ragged and one is empty
+  aligned["T"] = 256;
+  for (const auto& [name, dims] : std::vector<std::pair<std::string, Dims>>{
+           {"attention_nomask", whole}, {"attention_nomask", aligned}, {"attention", causal}, {"attention_dynamic", {}}}) {
+    for (const char* splits : {"2", "4"}) {
+      SCOPED_TRACE(name + " in " + splits);
+      const Lowered rolling = lower(sample(name), dims, {{"o/j/tile", "64"}});
+      const Lowered split = lower(sample(name), dims, {{"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", splits}});
+      EXPECT_EQ(products_in(rolling), 2U);
+      EXPECT_EQ(products_in(split), 2U) << print(split.last(Level::kernel));
+    }
+  }
+  for (const std::int64_t keys : {150, 256}) {
+    aligned["T"] = keys;
+    expect_right_on_all(
+        lower(sample("attention_nomask"), aligned, {{"o/i/tile", "48"}, {"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}}));
+  }
+}
+
+/// Where a weight outside of the keys is not known to be 0, the weight is masked and the product stays one.
+TEST(LowerToKernel, weights_that_are_no_exponentials_are_masked_themselves_and_their_product_is_on_an_atom) {
+  const std::string text =
+      "dim S = 20, T = 150, D = 64\noperator weigh(q: f32[S,D], k: f32[T,D], v: f32[T,D]) -> (o: f32[S,D], l: f32[S])\n{\n"
+      " s[i,j] = sum[d](q[i,d] * k[j,d])\n p[i,j] = cos(s[i,j])\n o[i,d] = sum[j](p[i,j] * v[j,d])\n l[i] = sum[j](p[i,j])\n}\n";
+  const Lowered lowered = lower(text, {}, {{"o/j/tile", "64"}});
+  EXPECT_EQ(products_in(lowered), 2U) << print(lowered.last(Level::kernel));
+  for (const char* family : {"gaussian", "small-integers", "descending"}) expect_right(lowered, family);
+}
+
 TEST(LowerToKernel, split_k_runs_without_a_reducer_instruction) {
   const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 200}, {"D", 4}},
                                 {{"o/j/tile", "16"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}});

@@ -58,6 +58,39 @@ TEST(Derivations, every_text_has_a_fused_and_an_unfused_plan) {
   }
 }
 
+/// Every fold is split, or says why not: a choice that is offered never ends the compilation.
+TEST(Derivations, every_fold_is_split_or_refuses_by_a_reason) {
+  std::size_t split = 0;
+  for (const math::Program& program : programs()) {
+    const auto plain = compiled(program, {}, "blackboard");
+    ASSERT_TRUE(plain) << program.name.text() << ": " << plain.error().reason;
+    Trace tiles;
+    for (const Decision& each : plain->decisions) {
+      if (each.kind == "tile") tiles.entries.push_back({each.site, "2", false, Origin::by_user});
+    }
+    const auto tiled = compiled(program, tiles, "blackboard");
+    ASSERT_TRUE(tiled) << program.name.text() << ": " << tiled.error().reason;
+    for (const Decision& each : tiled->decisions) {
+      if (each.kind != "fold") continue;
+      SCOPED_TRACE(program.name.text() + " " + each.site);
+      const auto offered =
+          std::find_if(each.alternatives.begin(), each.alternatives.end(), [](const auto& one) { return one.choice == "split-k"; });
+      ASSERT_NE(offered, each.alternatives.end());
+      Trace trace = tiles;
+      trace.entries.push_back({each.site, "split-k", false, Origin::by_user});
+      const auto record = compiled(program, trace, "blackboard");
+      ASSERT_TRUE(record) << record.error().reason;
+      const auto taken =
+          std::find_if(record->decisions.begin(), record->decisions.end(), [&](const Decision& one) { return one.site == each.site; });
+      ASSERT_NE(taken, record->decisions.end());
+      EXPECT_EQ(taken->choice, offered->refused ? "rolling" : "split-k");
+      EXPECT_EQ(record->refusals.empty(), !offered->refused);
+      split += offered->refused ? 0 : 1;
+    }
+  }
+  EXPECT_GT(split, 90U);
+}
+
 TEST(Derivations, small_tiles_and_no_kept_values_are_plans_too) {
   for (const math::Program& program : programs()) {
     Trace trace;

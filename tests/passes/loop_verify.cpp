@@ -68,6 +68,24 @@ loops total(x: f32[T]) -> (o: f32)
   EXPECT_NE(refusal_of(parsed(replaced(text, "  combine j.split of 2 { t }\n", ""))).find("leaves only parts"), std::string::npos);
 }
 
+TEST(LoopVerify, parts_that_share_out_the_trips_compute_every_element_of_a_tensor_once) {
+  const std::string text = R"(dim T = 10
+loops shares(x: f32[T]) -> (o: f32[T])
+{
+  parallel j.split in 0:2 by 1 {
+    fold j in 0:T by 5 [all j.split:j.split + 1] {
+      e[j] = x[j] * 2
+      t = sum[j](e[j])
+    }
+  }
+  combine j.split of 2 { t }
+  o[j] = e[j] / t
+}
+)";
+  EXPECT_EQ(refusal_of(parsed(text)), "");
+  EXPECT_NE(refusal_of(parsed(replaced(text, " [all j.split:j.split + 1]", ""))).find("leaves only parts"), std::string::npos);
+}
+
 TEST(LoopVerify, a_bound_may_read_only_indices_of_loops_around_it) {
   const std::string text = replaced(test::split_sum, "fold j in min(j.split * 8, T)", "fold j in min(i * 8, T)");
   EXPECT_NE(refusal_of(parsed(text)).find("no loop around it"), std::string::npos);

@@ -53,6 +53,45 @@ TEST(Bounds, quotients_and_remainders_stay_on_the_safe_side) {
   EXPECT_FALSE(never_negative(n(6) - binary(Op::floordiv, sym("t"), n(22)), f));
 }
 
+TEST(Bounds, a_quotient_is_bounded_as_tightly_as_its_dividend) {
+  Facts f;
+  f.spans[sym("a")] = {n(0), n(1024)};
+  const Expr quotient = binary(Op::floordiv, make(Op::min, {sym("a") + n(47), n(1023)}), n(64));
+  EXPECT_TRUE(never_negative(n(15) - quotient, f));
+  EXPECT_FALSE(never_negative(n(14) - quotient, f));
+  EXPECT_TRUE(never_negative(quotient, f));
+  EXPECT_FALSE(never_negative(quotient - n(1), f));
+}
+
+TEST(Bounds, a_product_of_what_is_not_negative_is_not_negative) {
+  Facts f;
+  f.spans[sym("part")] = {n(0), n(4)};
+  const Expr share = binary(Op::floordiv, dimension("T") + n(511), n(512));
+  EXPECT_TRUE(never_negative(sym("part") * share, f));
+  EXPECT_FALSE(never_negative(sym("part") * share - n(1), f));
+  EXPECT_FALSE(never_negative(-(sym("part") * share), f));
+  EXPECT_FALSE(never_negative(sym("part") * (share - n(1)), f));
+}
+
+/// What the facts decide is the same number for every value that they allow.
+TEST(Bounds, ends_decided_by_facts_keep_their_value) {
+  Facts f;
+  f.spans[sym("a")] = {n(0), n(13)};
+  const std::vector<std::pair<Expr, std::string>> cases = {
+      {make(Op::max, {n(0), sym("a") - n(12)}), "0"},
+      {make(Op::max, {n(0), sym("a") - n(11)}), "max(0, a - 11)"},
+      {make(Op::max, {n(0), make(Op::min, {n(4), binary(Op::floordiv, sym("a") + n(3), n(4))})}), "(a + 3) // 4"},
+      {make(Op::min, {n(3), binary(Op::floordiv, sym("a"), n(4))}), "a // 4"},
+      {make(Op::min, {n(2), binary(Op::floordiv, sym("a"), n(4))}), "min(2, a // 4)"},
+      {make(Op::max, {sym("a") * n(4), sym("a") * n(4) + n(4)}), "a * 4 + 4"}};
+  for (const auto& [e, text] : cases) {
+    const Expr decided = with_ends_decided(e, f);
+    EXPECT_EQ(print(decided), text);
+    for (std::int64_t a = 0; a < 13; ++a)
+      EXPECT_EQ(evaluate_integer(substitute(decided, {{sym("a"), n(a)}}), {}), evaluate_integer(substitute(e, {{sym("a"), n(a)}}), {}));
+  }
+}
+
 TEST(Bounds, nothing_is_known_about_names_without_facts) {
   EXPECT_FALSE(never_negative(sym("x"), {}));
   EXPECT_TRUE(never_negative(dimension("T"), {}));

@@ -109,6 +109,48 @@ TEST(LowerToTiles, split_k_merges_states_and_empty_parts_leave_no_trace) {
   }
 }
 
+TEST(LowerToTiles, a_part_of_a_split_masks_no_more_than_the_rolling_fold) {
+  const Dims dims = {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 1000}, {"D", 64}};
+  const Lowered split = lower(sample("attention_nomask"), dims, {{"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
+  const std::string text = text_at(split, Level::tile);
+  EXPECT_NE(text.find("for jt in [open j.split * 4:min(j.split * 4 + 4, 15), mixed 15:j.split * 4 + 4]"), std::string::npos) << text;
+  const Lowered rolling = lower(sample("attention_nomask"), dims, {{"o/j/tile", "64"}});
+  const auto selects = [](const std::string& of) {
+    std::size_t count = 0;
+    for (std::size_t at = of.find("j0 + j < "); at != std::string::npos; at = of.find("j0 + j < ", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(selects(text), selects(text_at(rolling, Level::tile))) << text;
+}
+
+TEST(LowerToTiles, ends_of_ranges_that_the_extents_decide_stand_without_min_and_max) {
+  const Lowered causal = lower(sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 1024}, {"T", 1024}, {"D", 64}},
+                               {{"o/i/tile", "48"}, {"o/j/tile", "64"}});
+  const std::string text = text_at(causal, Level::tile);
+  const std::size_t at = text.find("for jt in [");
+  ASSERT_NE(at, std::string::npos) << text;
+  const std::string header = text.substr(at, text.find(']', at) + 1 - at);
+  EXPECT_EQ(header, "for jt in [open 0:(i0 + 1) // 64, mixed (i0 + 1) // 64:(min(i0 + 48, 1024) - 1) // 64 + 1]");
+}
+
+TEST(LowerToTiles, a_kernel_reads_a_result_that_an_earlier_kernel_stored) {
+  for (const char* dtype : {"f32", "f16"}) {
+    const std::string text = std::string("dim S = 7, T = 40, D = 16\noperator two(s: f32[S,T], v: f32[T,D]) -> (o: f32[S,D], l: ") + dtype +
+                             "[S])\n{\n l[i] = sum[j](exp(s[i,j]))\n o[i,d] = sum[j](exp(s[i,j]) / l[i] * v[j,d])\n}\n";
+    const Lowered fused = lower(text, {});
+    std::vector<std::pair<std::string, std::string>> apart;
+    for (const Decision& d : fused.record.decisions) {
+      if (d.kind == "fuse") apart.emplace_back(d.site, "no");
+    }
+    ASSERT_FALSE(apart.empty());
+    const Lowered lowered = lower(text, {}, apart);
+    EXPECT_GT(lowered.last(Level::tile).module().kernels.size(), 1U);
+    for (const std::string& family : interp::data_families()) {
+      if (family != "large") expect_right(lowered, family);  // exp(1e5) is infinite in the text
+    }
+  }
+}
+
 TEST(LowerToTiles, unfused_plans_are_modules_of_several_kernels) {
   const Lowered fused = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}});
   std::vector<std::pair<std::string, std::string>> apart;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <numeric>
 
 #include "codegen/cpu/host_values.hpp"
 #include "codegen/cpu/pool.hpp"
@@ -16,12 +17,8 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::int64_t largest_workspace = std::int64_t{1} << 40;
+constexpr std::int64_t most_kept = std::int64_t{256} << 20;  ///< bytes that a program keeps between launches
 constexpr int most_threads = 1024;
-
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<void, Free>;
 
 Memory allocate(std::int64_t bytes) {
   const auto size = (static_cast<std::size_t>(bytes) + 2 * alignment - 1) / alignment * alignment;
@@ -32,7 +29,7 @@ struct Arguments {
   std::vector<void*> data;
   std::vector<std::int64_t> extents, strides, dims;
   HostValues values;
-  std::vector<Memory> workspaces;
+  std::vector<Block> workspaces;  ///< one each; what an earlier launch left, where that is large enough
 };
 
 double scalar_value(const void* data, DType dtype) {
@@ -106,7 +103,7 @@ Result<void> bind_tensor(const LaunchTensor& expected, const fathom_tensor& give
   return {};
 }
 
-Result<void> bind_workspace(const LaunchTensor& tensor, bool zero, Arguments& launch) {
+Result<void> bind_workspace(const LaunchTensor& tensor, bool zero, Block& block, Arguments& launch) {
   std::int64_t count = 1;
   std::vector<std::int64_t> extents;
   for (Expr e : tensor.extents) {
@@ -125,10 +122,14 @@ Result<void> bind_workspace(const LaunchTensor& tensor, bool zero, Arguments& la
   }
   launch.extents.insert(launch.extents.end(), extents.begin(), extents.end());
   launch.strides.insert(launch.strides.end(), strides.begin(), strides.end());
-  launch.workspaces.push_back(allocate(count * size_in_bytes(tensor.dtype)));
-  if (launch.workspaces.back() == nullptr) return refuse("There is no memory for the workspace '" + tensor.name.text() + "'.");
-  if (zero) std::memset(launch.workspaces.back().get(), 0, static_cast<std::size_t>(count * size_in_bytes(tensor.dtype)));
-  launch.data.push_back(launch.workspaces.back().get());
+  const std::int64_t bytes = count * size_in_bytes(tensor.dtype);
+  if (block.memory == nullptr || block.bytes < bytes) {
+    block = Block{};  // the old one goes before the new one comes
+    block = Block{bytes, allocate(bytes)};
+  }
+  if (block.memory == nullptr) return refuse("There is no memory for the workspace '" + tensor.name.text() + "'.");
+  if (zero) std::memset(block.memory.get(), 0, static_cast<std::size_t>(bytes));
+  launch.data.push_back(block.memory.get());
   return {};
 }
 
@@ -156,8 +157,11 @@ Result<Arguments> bind(const Program& program, std::span<const fathom_tensor> ar
       return refuse("The launch contract fails: " + print(require.condition) + (holds ? " does not hold." : " has no value at launch."),
                     {require.otherwise.text()}, "The plan '" + require.otherwise.text() + "' serves such arguments.");
   }
+  launch.workspaces = program.spares->take();
+  launch.workspaces.resize(program.module.workspaces.size());
   for (std::size_t w = 0; w < program.module.workspaces.size(); ++w)
-    if (auto bound = bind_workspace(layout.tensors[layout.arguments + w], program.module.workspaces[w].zero, launch); !bound)
+    if (auto bound = bind_workspace(layout.tensors[layout.arguments + w], program.module.workspaces[w].zero, launch.workspaces[w], launch);
+        !bound)
       return tl::unexpected(bound.error());
   return launch;
 }
@@ -246,6 +250,9 @@ Result<void> run(const Program& program, std::span<const fathom_tensor> argument
   const int workers = std::min(threads <= 0 ? default_threads() : threads, most_threads);
   for (std::size_t k = 0; k < program.module.kernels.size(); ++k)
     if (auto done = run_kernel(program, k, *launch, workers); !done) return done;
+  const auto add = [](std::int64_t sum, const Block& block) { return sum + block.bytes; };
+  if (std::accumulate(launch->workspaces.begin(), launch->workspaces.end(), std::int64_t{0}, add) <= most_kept)
+    program.spares->give(std::move(launch->workspaces));
   return {};
 }
 
