@@ -121,7 +121,7 @@ TEST(Certificate, a_failed_one_takes_the_fusion_back_and_what_builds_on_it) {
   std::vector<Fusion> fusions = analyse(opened).fusions;
   for (Fusion& fusion : fusions)
     if (fusion.consumer == Symbol("l")) carried(fusion).move = symbol(carried(fusion).name);
-  certify_all(ProgramView(opened), fusions);
+  certify_all(ProgramView(opened), fusions, Tests::all);
   for (const Fusion& fusion : fusions) {
     if (fusion.consumer == Symbol("m")) continue;
     ASSERT_TRUE(fusion.refusal) << fusion.consumer.text();
