@@ -17,6 +17,8 @@ target_compile_options(fathom_options INTERFACE -Wall -Wextra -Wpedantic $<$<BOO
                                                 -ffp-contract=off)
 # g++ 12 with optimisation sees overflows inside std::string that are not there (GCC bug 105651).
 target_compile_options(fathom_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow;-Wno-restrict>)
+# clang sees libstdc++'s own use of what that deprecates, in std::stable_sort.
+target_compile_options(fathom_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 target_include_directories(fathom_options INTERFACE ${CMAKE_SOURCE_DIR}/core)
 # fmt 9 (Debian): core/ir/formatting.cpp compiles it once. A newer one is linked.
 find_package(fmt QUIET CONFIG)
