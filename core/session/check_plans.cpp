@@ -169,8 +169,8 @@ std::vector<SmallPlan> small_plans(const Compilation& compilation, bool miniatur
       if (auto plan = plan_at(compilation, shape, trace)) return plans.push_back(*std::move(plan));
   };
   constexpr std::int64_t small_beside_miniatures = 3, small_beside_true_tiles = 2;
-  for (const auto& shapes :
-       shapes_for(compilation.program, tiled_dims(compilation, miniature), miniature ? small_beside_miniatures : small_beside_true_tiles))
+  for (const auto& shapes : shapes_for(compilation.program, tiled_dims(compilation, miniature),
+                                       miniature ? small_beside_miniatures : small_beside_true_tiles, miniature))
     if (plans.size() < at_most) add(shapes);
   if (plans.empty()) {  // a program without tiled or free dimensions: its own sizes
     add({default_dims(compilation.program)});

@@ -105,9 +105,9 @@ std::int64_t assignments(const std::vector<Choice>& choices) {
 }
 
 /// What each dimension may be in the row. Tiled ones run through their sizes, each at another pace; where a condition ties one of them, it
-/// may leave its own size. `largest` bounds the others.
+/// may leave its own size. `largest` bounds the others, which leave `small` where a condition asks for it or to be distinct.
 std::vector<Choice> choices_of(const math::Program& program, const std::vector<TiledDim>& tiled, const std::vector<Condition>& conditions,
-                               std::size_t row, std::int64_t small, std::int64_t largest) {
+                               std::size_t row, std::int64_t small, bool distinct, std::int64_t largest) {
   std::vector<Choice> choices;
   for (const math::Dimension& each : program.dims) {
     Choice choice{each.name, false, {}};
@@ -124,7 +124,7 @@ std::vector<Choice> choices_of(const math::Program& program, const std::vector<T
       if (!tied) choice.sizes.resize(1);
     } else {
       choice.sizes = {std::min(each.value, small)};
-      for (std::int64_t size = 1; size <= std::min(each.value, largest); ++size)
+      for (std::int64_t size = 1; (tied || distinct) && size <= std::min(each.value, largest); ++size)
         if (size != choice.sizes.front()) choice.sizes.push_back(size);
     }
     choices.push_back(std::move(choice));
@@ -153,14 +153,15 @@ DimValues with_equals(const math::Program& program, DimValues shape, Symbol dim)
   return shape;
 }
 
-std::vector<std::vector<DimValues>> shapes_for(const math::Program& program, const std::vector<TiledDim>& tiled, std::int64_t small) {
+std::vector<std::vector<DimValues>> shapes_for(const math::Program& program, const std::vector<TiledDim>& tiled, std::int64_t small,
+                                               bool distinct) {
   const std::vector<Condition> conditions = conditions_of(program);
   std::vector<std::vector<DimValues>> all;
   std::set<DimValues> seen;
   for (std::size_t row = 0; row < rows; ++row) {
     std::vector<Choice> choices;
     for (std::int64_t largest = 6; largest >= small; --largest) {
-      choices = choices_of(program, tiled, conditions, row, small, largest);
+      choices = choices_of(program, tiled, conditions, row, small, distinct, largest);
       if (assignments(choices) <= most_assignments) break;
     }
     if (assignments(choices) > most_assignments)  // very many dimensions: what they would be without conditions

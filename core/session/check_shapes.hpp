@@ -15,8 +15,10 @@ struct TiledDim {
 };
 
 /// For each row of sizes the shapes that meet the conditions, the most telling one first: a program may be undefined at it for another
-/// reason (its index ranges). Empty rows are left out.
-[[nodiscard]] std::vector<std::vector<DimValues>> shapes_for(const math::Program&, const std::vector<TiledDim>&, std::int64_t small);
+/// reason (its index ranges). Dimensions without tile and condition are `small`, or near it and `distinct`: what mixes up two equal ones
+/// does not show, but units of vectors and matrices want even numbers.
+[[nodiscard]] std::vector<std::vector<DimValues>> shapes_for(const math::Program&, const std::vector<TiledDim>&, std::int64_t small,
+                                                             bool distinct);
 
 /// The shape with the dimensions that a condition wants equal to `dim` as long as that one.
 [[nodiscard]] DimValues with_equals(const math::Program&, DimValues shape, Symbol dim);

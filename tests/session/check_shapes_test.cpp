@@ -34,7 +34,7 @@ TEST(Shapes, heads_that_share_keys_are_more_than_one_and_fewer_than_the_queries)
       "dim H = 32, G = 32, S = 64, D = 16\noperator f(q: f32[H,S,D], k: f32[G,D]) -> (o: f32[H,S]) where H % G == 0 {\n"
       "  o[h,i] = sum[d](q[h,i,d] * k[h // (H // G),d])\n}\n");
   for (const std::int64_t small : {2, 3})
-    for (const auto& shapes : shapes_for(program, {{Symbol("S"), 4}}, small)) {
+    for (const auto& shapes : shapes_for(program, {{Symbol("S"), 4}}, small, true)) {
       const DimValues& shape = shapes.front();
       expect_conditions_hold(program, shape);
       EXPECT_GT(at(shape, "H"), at(shape, "G"));
@@ -44,10 +44,19 @@ TEST(Shapes, heads_that_share_keys_are_more_than_one_and_fewer_than_the_queries)
     }
 }
 
+TEST(Shapes, beside_true_tiles_keep_the_small_number_where_no_condition_asks) {
+  const auto program = parse("dim S = 64, D = 16, E = 16\noperator f(x: f32[S,D,E]) -> (o: f32[S]) { o[i] = sum[d,e](x[i,d,e]) }\n");
+  for (const bool distinct : {true, false}) {
+    const DimValues shape = shapes_for(program, {{Symbol("S"), 4}}, 2, distinct).front().front();
+    EXPECT_EQ(at(shape, "D") == at(shape, "E"), !distinct);
+    EXPECT_EQ(at(shape, "D") == 2 && at(shape, "E") == 2, !distinct);
+  }
+}
+
 TEST(Shapes, tiled_dimensions_take_every_size_about_their_tile) {
   const auto program = parse("dim S = 64, T = 128\noperator f(x: f32[S,T]) -> (o: f32[S]) { o[i] = sum[j](x[i,j]) }\n");
   std::set<std::int64_t> rows, columns;
-  for (const auto& shapes : shapes_for(program, {{Symbol("S"), 4}, {Symbol("T"), 8}}, 3)) {
+  for (const auto& shapes : shapes_for(program, {{Symbol("S"), 4}, {Symbol("T"), 8}}, 3, true)) {
     rows.insert(at(shapes.front(), "S"));
     columns.insert(at(shapes.front(), "T"));
   }
@@ -59,7 +68,7 @@ TEST(Shapes, sizes_give_way_where_a_condition_ties_them) {
   const auto program = parse(
       "dim S = 64, T = 64, P = 16, M = 4\noperator f(x: f32[S], y: f32[T], z: f32[M,P]) -> (o: f32[S], e: f32[M])\n"
       "  where S == T, T == M * P {\n  o[i] = x[i] + y[i]\n  e[m] = sum[p](z[m,p])\n}\n");
-  const auto all = shapes_for(program, {{Symbol("S"), 4}, {Symbol("T"), 4}}, 3);
+  const auto all = shapes_for(program, {{Symbol("S"), 4}, {Symbol("T"), 4}}, 3, true);
   ASSERT_FALSE(all.empty());
   bool several = false;
   for (const auto& shapes : all) {
@@ -70,14 +79,14 @@ TEST(Shapes, sizes_give_way_where_a_condition_ties_them) {
 }
 
 TEST(Shapes, many_dimensions_do_not_take_long) {
-  std::string dims = "dim A0 = 8", box = "A0", index = "i0";
+  std::string dims = "dim A0 = 8", box = "A0", index = "x0";
   for (int k = 1; k < 12; ++k) {
     dims += ", A" + std::to_string(k) + " = 8";
     box += ",A" + std::to_string(k);
-    index += ",i" + std::to_string(k);
+    index += ",x" + std::to_string(k);
   }
-  const auto program = parse(dims + "\noperator f(x: f32[" + box + "]) -> (o: f32[" + box + "]) { o[" + index + "] = x[" + index + "] }\n");
-  EXPECT_EQ(shapes_for(program, {}, 3).size(), 1U);
+  const auto program = parse(dims + "\noperator f(y: f32[" + box + "]) -> (o: f32[" + box + "]) { o[" + index + "] = y[" + index + "] }\n");
+  EXPECT_EQ(shapes_for(program, {}, 3, true).size(), 1U);
 }
 
 TEST(Shapes, every_plan_of_grouped_heads_is_checked_with_groups) {
