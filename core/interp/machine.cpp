@@ -242,8 +242,9 @@ std::vector<Bound> Machine::limited(const std::vector<Bound>& over) const {
   for (Bound& bound : bounds) {
     const auto limit = limits_.find(bound.index);
     if (limit == limits_.end()) continue;
-    bound.lo = binary(Op::max, bound.lo, number(limit->second.first));
-    bound.hi = binary(Op::min, bound.hi, number(limit->second.second));
+    const auto lo = evaluate_integer(bound.lo, dims_), hi = evaluate_integer(bound.hi, dims_);
+    bound.lo = lo ? number(std::max(*lo, limit->second.first)) : binary(Op::max, bound.lo, number(limit->second.first));
+    bound.hi = hi ? number(std::min(*hi, limit->second.second)) : binary(Op::min, bound.hi, number(limit->second.second));
   }
   return bounds;
 }
