@@ -57,7 +57,7 @@ struct Choice {
 /// (what mixes them up would not show), distance from the wanted sizes.
 using Merit = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
-Merit merit_of(const std::vector<Choice>& choices, const std::vector<Condition>& conditions, const DimValues& shape) {
+Merit merit_of(const std::vector<Choice>& choices, const std::vector<Condition>& conditions, const DimValues& shape, bool distinct) {
   std::int64_t moved = 0, trivial = 0, equal = 0, distance = 0;
   for (const Condition& each : conditions) trivial += is_trivial(each, shape) ? 1 : 0;
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -67,13 +67,13 @@ Merit merit_of(const std::vector<Choice>& choices, const std::vector<Condition>&
       continue;
     }
     distance += std::abs(size - wanted);
-    for (std::size_t k = 0; k < i; ++k) equal += !choices[k].tiled && size > 1 && shape.at(choices[k].dim) == size ? 1 : 0;
+    for (std::size_t k = 0; distinct && k < i; ++k) equal += !choices[k].tiled && size > 1 && shape.at(choices[k].dim) == size ? 1 : 0;
   }
   return {moved, trivial, equal, distance};
 }
 
 /// The best shapes of a row, by looking at every assignment.
-std::vector<DimValues> best_of(const std::vector<Choice>& choices, const std::vector<Condition>& conditions) {
+std::vector<DimValues> best_of(const std::vector<Choice>& choices, const std::vector<Condition>& conditions, bool distinct) {
   std::vector<std::pair<Merit, DimValues>> found;
   std::vector<std::size_t> at(choices.size(), 0);
   for (bool more = true; more;) {
@@ -82,7 +82,7 @@ std::vector<DimValues> best_of(const std::vector<Choice>& choices, const std::ve
     const bool legal = std::all_of(conditions.begin(), conditions.end(),
                                    [&](const Condition& each) { return evaluate_integer(each.expr, shape).value_or(0) != 0; });
     if (legal) {
-      const Merit merit = merit_of(choices, conditions, shape);
+      const Merit merit = merit_of(choices, conditions, shape, distinct);
       const auto place = std::find_if(found.begin(), found.end(), [&](const auto& other) { return merit < other.first; });
       found.insert(place, {merit, std::move(shape)});
       if (found.size() > kept) found.pop_back();
@@ -166,7 +166,7 @@ std::vector<std::vector<DimValues>> shapes_for(const math::Program& program, con
     }
     if (assignments(choices) > most_assignments)  // very many dimensions: what they would be without conditions
       for (Choice& each : choices) each.sizes.resize(1);
-    std::vector<DimValues> shapes = best_of(choices, conditions);
+    std::vector<DimValues> shapes = best_of(choices, conditions, distinct);
     DimValues wanted;
     for (const Choice& each : choices) wanted[each.dim] = each.sizes.front();
     shapes.push_back(tie_equal_dims(program, shapes.empty() ? wanted : shapes.front()));
