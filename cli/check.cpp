@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "parallel.hpp"
 #include "text.hpp"
 
 namespace fathom::cli {
@@ -19,7 +20,7 @@ int check(const Arguments& arguments) {
   auto [compilation, status] = compile_file(arguments, arguments.positional.front());
   if (!compilation) return status;
   session::Compilation checked = *compilation;
-  session::check_steps(checked);
+  session::check_steps(checked, {.for_each = in_parallel});
   int failed = 0, inconclusive = 0;
   std::vector<std::vector<std::string>> rows{{"step", "level", "cases", "status", "max error", "bound", "note"}};
   for (const Step& step : checked.record.steps) {
@@ -47,7 +48,7 @@ int export_to(const Arguments& arguments) {
   if (!arguments.format.empty() && arguments.format != "html")
     return fail(misuse, fmt::format("--as {}: choose html or trace", arguments.format));
   session::Compilation checked = *compilation;
-  if (!arguments.quick) session::check_steps(checked);
+  if (!arguments.quick) session::check_steps(checked, {.for_each = in_parallel});
   return write_output(arguments, session::report_html(checked));
 }
 

@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 #include "execute.hpp"
+#include "parallel.hpp"
 #include "text.hpp"
 
 namespace fathom::cli {
@@ -45,7 +46,7 @@ int demo(const Arguments& given) {
   session::Compilation checked = *compilation;
   fmt::print("Compiling {} for {}: {} steps. Checking every step…\n\n", demo_sample, checked.target.title, checked.record.steps.size());
   std::fflush(stdout);
-  session::check_steps(checked);
+  session::check_steps(checked, {.for_each = in_parallel});
   fmt::print("{}\n", step_table(checked));
   const auto failed = std::count_if(checked.record.steps.begin(), checked.record.steps.end(),
                                     [](const Step& step) { return step.check.status == CheckStatus::failed; });
@@ -56,15 +57,16 @@ int demo(const Arguments& given) {
   const auto fused = execute(checked, given.threads, 1, 20);
   if (!fused) return fail(wrong, fmt::format("fathom: {} {}", fused.error().reason, fused.error().hint));
   fmt::print("\nfused    {} (median of {}), result {}: max error {}, allowed {}\n", milliseconds_text(fused->timing.warm_ms),
-             fused->timing.n, fused->status == CheckStatus::passed ? "correct" : "WRONG", error(fused->max_error), error(fused->bound));
+             fused->timing.n, fused->verdict.status == CheckStatus::passed ? "correct" : "WRONG", error(fused->verdict.worst.error),
+             error(fused->verdict.worst.bound));
   auto plain = compile_file(unfused(arguments, checked), demo_sample);
-  bool wrong_result = fused->status != CheckStatus::passed || failed > 0;
+  bool wrong_result = fused->verdict.status != CheckStatus::passed || failed > 0;
   if (plain.compilation) {
     if (const auto slow = execute(*plain.compilation, given.threads, 1, 20)) {
       fmt::print("unfused  {} (median of {}), result {}: every reduction its own pass, the same tiles\nspeed-up {:.2f}×\n",
-                 milliseconds_text(slow->timing.warm_ms), slow->timing.n, slow->status == CheckStatus::passed ? "correct" : "WRONG",
+                 milliseconds_text(slow->timing.warm_ms), slow->timing.n, slow->verdict.status == CheckStatus::passed ? "correct" : "WRONG",
                  slow->timing.warm_ms / fused->timing.warm_ms);
-      wrong_result = wrong_result || slow->status != CheckStatus::passed;
+      wrong_result = wrong_result || slow->verdict.status != CheckStatus::passed;
     } else {
       fmt::print("unfused  did not run: {}\n", slow.error().reason);
       wrong_result = true;

@@ -4,22 +4,18 @@
 #include <string>
 
 #include "command.hpp"
-#include "device.hpp"
+#include "verify.hpp"
 
 namespace fathom::cli {
 
 struct Execution {
-  CheckStatus status = CheckStatus::pending;
-  double max_error = 0, bound = 0;
-  std::int64_t checked_elements = 0;
-  std::string detail;
+  Verdict verdict;
   Timing timing;
   double compile_ms = 0;
 };
 
 [[nodiscard]] Result<CpuProgram> compile_for_cpu(const session::Compilation&);
-/// Gaussian data at the program's dimension values; the result is compared with the wide reference at the ends, at tile borders and
-/// between.
+/// Gaussian data at the program's dimension values; parts of the result are compared with the wide reference.
 [[nodiscard]] Result<Execution> execute(const session::Compilation&, int threads, double seconds, int most);
 
 }  // namespace fathom::cli

@@ -7,6 +7,7 @@
 
 #include "command.hpp"
 #include "execute.hpp"
+#include "parallel.hpp"
 #include "text.hpp"
 
 namespace fathom::cli {
@@ -67,7 +68,7 @@ int steps(const Arguments& arguments) {
   auto [compilation, status] = compile_file(arguments, arguments.positional.front());
   if (!compilation) return status;
   session::Compilation checked = *compilation;
-  if (!arguments.quick) session::check_steps(checked);
+  if (!arguments.quick) session::check_steps(checked, {.for_each = in_parallel});
   if (arguments.json) return write_output(arguments, session::steps_json(checked));
   std::vector<std::vector<std::string>> rows{{"#", "level", "step", "check", "error / bound", "choice", "says"}};
   int number = 0;

@@ -18,12 +18,8 @@ struct Analysis {
   [[nodiscard]] const Fusion* find(Symbol consumer) const;
 };
 
-struct Options {
-  bool own_references = true;  ///< the compiler may add a reference of its own where only range refuses (DESIGN 5.3)
-};
-
 /// `opened` must satisfy math::is_opened. Elementwise statements between reductions are looked through.
-[[nodiscard]] Analysis analyse(const math::Program& opened, const Options& = {});
+[[nodiscard]] Analysis analyse(const math::Program& opened);
 
 /// Rewrites every reduction into the form in which its analysis fused it: r-free factors behind the reduction, terms in normal form,
 /// shared elementwise parts (a masked score) as statements of their own, dead statements dropped. Equal spellings give equal programs.

@@ -52,7 +52,7 @@ std::vector<Derived> derive_all(const Facts& facts) {
   return all;
 }
 
-Analysis analyse(const math::Program& opened, const Options&) {
+Analysis analyse(const math::Program& opened) {
   const ProgramView view(opened);
   const Facts facts(view);
   Analysis analysis;

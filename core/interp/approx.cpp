@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/comparison.hpp"
+
 namespace fathom::interp {
 namespace {
 
@@ -51,7 +53,26 @@ Approx undefined(Wide value, bool open, std::uint8_t& flags) {
   return {value, {}};
 }
 
-bool product_is_exact(double a, double b, double product) { return std::fma(a, b, -product) == 0; }
+/// Factors of at most 26 bits need no fused operation to see it: f32 has 24.
+bool product_is_exact(double a, double b, double product) {
+  constexpr std::uint64_t below_26_bits = (std::uint64_t{1} << 27U) - 1;
+  if (((std::bit_cast<std::uint64_t>(a) | std::bit_cast<std::uint64_t>(b)) & below_26_bits) == 0) return true;
+  return std::fma(a, b, -product) == 0;
+}
+
+/// As Wide has it: |x| in [2^(exponent-1), 2^exponent). Normal numbers; far below all limits for 0.
+std::int64_t exponent_of(double x) { return static_cast<std::int64_t>((std::bit_cast<std::uint64_t>(x) >> 52U) & 0x7ffU) - 1022; }
+std::int64_t lowest_bit(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const std::uint64_t significand = (bits & ((std::uint64_t{1} << 52U) - 1)) | (std::uint64_t{1} << 52U);
+  return exponent_of(x) - 53 + std::countr_zero(significand);
+}
+
+/// Whether elaboration and passes made the index of the other: "j#1", "d.o".
+bool is_copy_of(Symbol index, Symbol original) {
+  const auto base = [](std::string_view text) { return text.substr(0, text.find_first_of("#.", 1)); };
+  return base(index.text()) == base(original.text());
+}
 
 bool sum_is_exact(Wide a, Wide b, Wide sum) {  // Knuth: the rounding error of a sum is a number of the same format
   const Wide part = sum - a;
@@ -244,20 +265,7 @@ Approx Bounding::store(DType type, const Approx& x, std::uint8_t& flags) const {
 bool Bounding::compare(Op op, const Approx& a, const Approx& b, std::uint8_t& flags) const {
   const Wide error = a.error + b.error;
   if (!error.is_zero() && a.value.is_finite() && b.value.is_finite() && !(abs(a.value - b.value) > error)) flags |= undetermined;
-  switch (op) {
-    case Op::eq:
-      return a.value == b.value;
-    case Op::ne:
-      return !(a.value == b.value);
-    case Op::lt:
-      return a.value < b.value;
-    case Op::le:
-      return a.value <= b.value;
-    case Op::gt:
-      return a.value > b.value;
-    default:
-      return a.value >= b.value;
-  }
+  return holds(op, a.value, b.value);
 }
 
 Approx Bounding::either(const Approx& taken, const Approx& other, std::uint8_t& flags) const {
@@ -329,24 +337,85 @@ Bounding::Binary Bounding::binary(Op op) const {
   }
 }
 
+Bounding::Sum Bounding::sum_over(const std::vector<Symbol>& indices) const {
+  Sum sum;
+  for (const BoundOptions::Narrowed& each : options.narrowed) {
+    const bool is_meant = each.statement == statement &&
+                          std::any_of(indices.begin(), indices.end(), [&](Symbol index) { return is_copy_of(index, each.index); });
+    if (!is_meant) continue;
+    const FloatRange range = float_range(each.dtype);
+    sum.factor_share_ = std::max(sum.factor_share_, range.unit_roundoff);
+    sum.factor_quantum_ = std::max(sum.factor_quantum_, range.smallest_subnormal / 2);
+  }
+  return sum;
+}
+
+void Bounding::Sum::widen() {
+  if (is_wide_) return;
+  is_wide_ = true;
+  wide_total_ = total_;
+  wide_magnitude_ = magnitude_;
+  wide_error_ = error_;
+}
+
+inline void Bounding::Sum::add_double(double x, double error) {
+  total_ += x;
+  if (x == 0 && error == 0) return;
+  ++terms_;
+  const double size = std::fabs(x);
+  magnitude_ += size;
+  error_ += error;
+  if (x != 0) lowest_ = std::min(lowest_, lowest_bit(x));
+}
+
 void Bounding::Sum::add(const Bounding&, Kind, const Approx& x) {
-  total = total + x.value;
+  constexpr std::int64_t safe = 900;  // sums of 2^60 such terms stay below 2^1023, and their lowest bits above 2^-1022
+  if (!is_wide_ && x.value.is_within(safe) && x.error.is_within(safe)) return add_double(x.value.as_double(), x.error.as_double());
+  widen();
+  wide_total_ = wide_total_ + x.value;
   if (x.value.is_zero() && x.error.is_zero()) return;
-  ++terms;
-  magnitude = magnitude + abs(x.value);
-  if (!x.error.is_zero()) error = error + x.error;
-  if (x.value.is_finite() && !x.value.is_zero()) lowest = std::min(lowest, x.value.lowest_bit());
+  ++terms_;
+  wide_magnitude_ = wide_magnitude_ + abs(x.value);
+  if (!x.error.is_zero()) wide_error_ = wide_error_ + x.error;
+  if (x.value.is_finite() && !x.value.is_zero()) lowest_ = std::min(lowest_, x.value.lowest_bit());
+}
+
+void Bounding::Sum::add_product(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  constexpr std::int64_t safe = 400;
+  if (factor_share_ != 0) {
+    Approx product = mul(domain, kind, a, b, flags);
+    if (!product.value.is_finite()) return add(domain, kind, product);
+    product.error = product.error + abs(product.value) * Wide(factor_share_) + maximum(abs(a.value), abs(b.value)) * Wide(factor_quantum_);
+    return add(domain, kind, product);
+  }
+  const bool safe_operands = a.value.is_within(safe) && b.value.is_within(safe) && a.error.is_within(safe) && b.error.is_within(safe);
+  if (is_wide_ || !safe_operands) return add(domain, kind, mul(domain, kind, a, b, flags));
+  const double x = a.value.as_double(), y = b.value.as_double(), product = x * y;
+  const bool in_double = kind == Kind::real64;
+  const std::int64_t exponent = exponent_of(product);
+  if (exponent > 128 && !in_double) return add(domain, kind, mul(domain, kind, a, b, flags));  // the plan overflows
+  const bool exact = a.error.is_zero() && b.error.is_zero();
+  const double error_a = a.error.as_double(), error_b = b.error.as_double();
+  double error = exact ? 0 : std::fabs(x) * error_b + std::fabs(y) * error_a + error_a * error_b;
+  const bool fits = !in_double && (std::bit_cast<std::uint64_t>(product) & below_f32) == 0 && exponent > -125;
+  if (product != 0 && !(exact && fits && product_is_exact(x, y, product))) {
+    const double share = in_double ? 0x1p-52 : domain.options.truncating_matrix_unit ? 0x1p-23 : 0x1p-24;
+    error += !in_double && exponent < -125 ? 0x1p-149 : std::fabs(product) * share;  // below the normal numbers: one quantum
+  }
+  add_double(product, error);
 }
 
 Approx Bounding::Sum::value(const Bounding& domain, Kind kind) const {
+  const Wide total = is_wide_ ? wide_total_ : Wide(total_), error = is_wide_ ? wide_error_ : Wide(error_);
+  const Wide magnitude = is_wide_ ? wide_magnitude_ : Wide(magnitude_);
   if (!total.is_finite()) return {total, {}};
-  if (terms == 0) return {total, error};
+  if (terms_ == 0) return {total, error};
   // every partial sum in any order is a multiple of the lowest bit below 2^24 of them
-  const bool exact = kind != Kind::real64 && error.is_zero() && magnitude.exponent() - lowest <= 24 && magnitude.exponent() <= 128;
+  const bool exact = kind != Kind::real64 && error.is_zero() && magnitude.exponent() - lowest_ <= 24 && magnitude.exponent() <= 128;
   if (exact) return {total, {}};
-  const std::int64_t own = domain.options.summation_depth > 0 ? domain.options.summation_depth : terms;
+  const std::int64_t own = domain.options.summation_depth > 0 ? domain.options.summation_depth : terms_;
   // an accumulator that moves n times has more than n terms: shorter sums (the scores) are not repaired
-  const std::int64_t moves = terms > domain.options.moves ? domain.options.moves : 0;
+  const std::int64_t moves = terms_ > domain.options.moves ? domain.options.moves : 0;
   const double depth = static_cast<double>(own + 4 * moves);
   const double factor = domain.options.structured_data ? depth : std::min(5 * std::sqrt(depth), depth);
   return {total, error + times_power_of_two(magnitude * Wide(factor), unit(domain, kind)) +

@@ -34,13 +34,29 @@ struct Bounding {
   [[nodiscard]] Binary binary(Op op) const;
 
   /// A sum of n terms over a tree of the plan's depth d: errors of the terms, and d roundings of the sum of magnitudes.
-  struct Sum {
-    Wide total, magnitude, error;
-    std::int64_t terms = 0;
-    std::int64_t lowest = std::int64_t{1} << 62;  ///< lowest bit of any term
+  /// Kept in doubles as long as every term is far from their limits: the same bits as in Wides, several times faster.
+  class Sum {
+   public:
     void add(const Bounding&, Kind, const Approx& x);
+    /// Adds a * b, rounded once; what is open about it is added to `flags`.
+    void add_product(const Bounding&, Kind, const Approx& a, const Approx& b, std::uint8_t& flags);
     [[nodiscard]] Approx value(const Bounding&, Kind) const;
+
+   private:
+    friend struct Bounding;
+    void add_double(double x, double error);
+    void widen();
+    double total_ = 0, magnitude_ = 0, error_ = 0;
+    Wide wide_total_, wide_magnitude_, wide_error_;
+    bool is_wide_ = false;
+    std::int64_t terms_ = 0;
+    std::int64_t lowest_ = std::int64_t{1} << 62;  ///< lowest bit of any term
+    double factor_share_ = 0,
+           factor_quantum_ = 0;  ///< what rounding one factor of each product changes: of itself, or below all normal numbers
   };
+  /// A sum over these indices, in the statement that is evaluated.
+  [[nodiscard]] Sum sum_over(const std::vector<Symbol>& indices) const;
+  Symbol statement;  ///< that is evaluated: sums of some have narrowed operands
 };
 
 }  // namespace fathom::interp

@@ -30,6 +30,8 @@ inline constexpr std::uint8_t undetermined = 1;  ///< which side of a discontinu
 inline constexpr std::uint8_t masked = 2;        ///< 0 or -inf because a mask says so: absorbs its partner
 inline constexpr std::uint8_t invalid = 4;       ///< read outside a tensor: an error unless a mask drops it
 
+inline constexpr std::uint8_t carried_flags = undetermined | invalid;  ///< what operations pass on; `masked` follows its own rules
+
 template <class Value>
 struct Column {
   Kind kind = Kind::single;

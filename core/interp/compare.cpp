@@ -33,12 +33,19 @@ Verdict judge(double actual, double expected, double bound) {
   return {error > allowed, error, bound};
 }
 
-double share_of_bound(const Verdict& verdict) {
-  if (verdict.error == 0) return 0;
-  return verdict.bound > 0 ? verdict.error / verdict.bound : infinite;
+}  // namespace
+
+double share_of_bound(double error, double bound) {
+  if (error == 0) return 0;
+  return bound > 0 ? error / bound : infinite;
 }
 
-}  // namespace
+bool Worst::add(double candidate, double allowed) {
+  if (any && !(share_of_bound(candidate, allowed) > share_of_bound(error, bound))) return false;
+  error = candidate;
+  bound = allowed;
+  return any = true;
+}
 
 bool says_too_little(std::int64_t open, std::int64_t elements) { return open * 50 > elements; }
 
@@ -68,8 +75,9 @@ CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, dou
   if (actual.shape != expected.shape || actual.data.size() != expected.value.size())
     return failed(fmt::format("the result has shape [{}], not [{}]", fmt::join(actual.shape, ","), fmt::join(expected.shape, ",")));
 
-  std::size_t open = 0, determined = 0, wrong = 0, worst = 0;
-  double worst_share = -1, square = 0;
+  std::size_t open = 0, determined = 0, wrong = 0, worst_at = 0;
+  double square = 0;
+  Worst worst;
   for (std::size_t i = 0; i < actual.data.size(); ++i) {
     const Verdict verdict = judge(actual.data[i], expected.value[i], expected.bound[i]);
     if (verdict.wrong) ++wrong;
@@ -79,16 +87,14 @@ CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, dou
       ++determined;
       square += expected.value[i] * expected.value[i];
     }
-    if (expected.bound[i] == infinite || share_of_bound(verdict) <= worst_share) continue;
-    worst_share = share_of_bound(verdict);
-    worst = i;
-    result.max_error = verdict.error;
-    result.bound = verdict.bound;
+    if (expected.bound[i] != infinite && worst.add(verdict.error, verdict.bound)) worst_at = i;
   }
+  result.max_error = worst.error;
+  result.bound = worst.bound;
   result.undetermined = static_cast<std::int64_t>(open);
   if (wrong != 0)
     return failed(fmt::format("{} of {} elements are outside the bound; the worst is {}: {} instead of {}", wrong, actual.data.size(),
-                              place_text(actual.shape, worst), actual.data[worst], expected.value[worst]));
+                              place_text(actual.shape, worst_at), actual.data[worst_at], expected.value[worst_at]));
   if (rms_unfused >= 0 && determined >= rms_elements) {
     const double quarter_ulp =
         is_float(dtype) ? std::sqrt(square / static_cast<double>(determined)) * float_range(dtype).unit_roundoff / 2 : 0;

@@ -27,7 +27,9 @@ enum class Pattern : std::uint8_t {
   large,
   small_integers,
   tiny,
-  masked_tile
+  masked_tile,
+  infinite_peak,
+  not_a_number
 };
 
 /// How the partner of a contraction passes the pattern on: each of its rows picks one lane, or adds all of them.
@@ -50,9 +52,13 @@ constexpr auto families = std::to_array<Family>({
     {"small-integers", Pattern::small_integers, false, Partner::random},
     {"tiny", Pattern::tiny, false, Partner::adds},
     {"masked-tile", Pattern::masked_tile, true, Partner::adds},
+    {"infinite-peak", Pattern::infinite_peak, true, Partner::adds},
+    {"not-a-number", Pattern::not_a_number, true, Partner::adds},
 });
 
 bool masks(const Family& family) { return family.pattern == Pattern::infinite_prefix || family.pattern == Pattern::masked_tile; }
+
+bool is_special(const Family& family) { return family.pattern == Pattern::infinite_peak || family.pattern == Pattern::not_a_number; }
 
 std::string_view base_name(std::string_view family) { return family.substr(0, family.find('@')); }
 
@@ -320,6 +326,11 @@ std::int64_t prefix_end(std::int64_t row, const std::vector<std::int64_t>& edges
   return edges[static_cast<std::size_t>(1 + ((turns - 1) / 2 + row) % turns)];
 }
 
+/// One element of every other lane is special, at the edges in turn; the lanes between show what it must not touch.
+bool is_edge_of_odd_lane(std::int64_t j, std::int64_t lane, const std::vector<std::int64_t>& edges) {
+  return lane % 2 == 1 && j == edges[static_cast<std::size_t>(lane / 2) % edges.size()];
+}
+
 /// The pattern at position j in lane `lane` (the other axes as one number); the axes before the pattern's alone are `row`.
 double value_at(Pattern pattern, std::int64_t j, std::int64_t lane, std::int64_t row, const std::vector<std::int64_t>& edges,
                 const Stream& noise, std::int64_t element) {
@@ -344,6 +355,10 @@ double value_at(Pattern pattern, std::int64_t j, std::int64_t lane, std::int64_t
       return (1 + noise.uniform_at(element)) * 1e-39;
     case Pattern::masked_tile:
       return j < cut ? -infinite : -200 + 0.25 * static_cast<double>(noise.integer_at(element, 8));
+    case Pattern::infinite_peak:
+    case Pattern::not_a_number:
+      if (!is_edge_of_odd_lane(j, lane, edges)) break;
+      return pattern == Pattern::infinite_peak ? infinite : std::numeric_limits<double>::quiet_NaN();
     case Pattern::gaussian:
       break;
   }
@@ -352,6 +367,7 @@ double value_at(Pattern pattern, std::int64_t j, std::int64_t lane, std::int64_t
 
 /// The nearest value of the type that keeps the pattern: nothing overflows that was finite.
 double fitted(DType dtype, double x) {
+  if (std::abs(x) < 100) return round_to(dtype, x);  // every type holds such numbers
   const FloatRange range = float_range(dtype);
   const bool has_infinity = std::isinf(round_to(dtype, infinite));
   if (std::isinf(x)) return has_infinity ? x : std::copysign(range.largest, x);
@@ -402,6 +418,11 @@ class Maker {
     const bool all_alike = family_.pattern == Pattern::small_integers || family_.pattern == Pattern::gaussian;
     const bool is_partner = !is_target && contracts(use) && !contracts_nothing(program_, reading_, target_);
     const Pattern pattern = is_target || all_alike ? family_.pattern : Pattern::gaussian;
+    const bool passes_on = is_partner && family_.partner != Partner::random;
+    if (pattern == Pattern::gaussian && !passes_on && !use.positive) {  // no place matters: large inputs are made of these
+      for (std::int64_t e = 0; e < array.size(); ++e) array.data[static_cast<std::size_t>(e)] = fitted(param.dtype, noise.bell_at(e));
+      return;
+    }
     const std::size_t axis = pattern_axis(use);
     const std::int64_t n = array.shape[axis];
     std::int64_t inner = 1;
@@ -411,8 +432,7 @@ class Maker {
       const std::int64_t j = inner == 0 || n == 0 ? 0 : e / inner % n;
       const std::int64_t row = inner == 0 || n == 0 ? 0 : e / (inner * n);
       const std::int64_t lane = inner == 0 ? 0 : row * inner + e % inner;
-      double x = is_partner && family_.partner != Partner::random ? partner_value(array, use, e)
-                                                                  : value_at(pattern, j, lane, row, edges, noise, e);
+      double x = passes_on ? partner_value(array, use, e) : value_at(pattern, j, lane, row, edges, noise, e);
       if (use.positive) x = std::abs(x) + (pattern == Pattern::gaussian ? 0.125 : 0);
       array.data[static_cast<std::size_t>(e)] = fitted(param.dtype, x);
     }
@@ -499,15 +519,19 @@ std::vector<std::string> data_families(const math::Program& program) {
   const Reading reading(program, dims);
   const std::vector<Symbol> order = targets(program, reading);
   const std::vector<Symbol> infinite_order = infinite_targets(program, reading, order);
+  std::vector<Symbol> special_order;
+  for (const Symbol target : order)
+    if (!stands_beside_mask(program, target)) special_order.push_back(target);
   std::vector<std::string> names;
   for (const Family& family : families) {
     const bool alike = family.pattern == Pattern::gaussian || family.pattern == Pattern::small_integers;
     const bool is_infinite = masks(family);
-    if (alike || (order.empty() && !is_infinite)) {
+    if (alike || (order.empty() && !is_infinite && !is_special(family))) {
       names.emplace_back(family.name);
       continue;
     }
-    for (const Symbol target : is_infinite ? infinite_order : order) names.push_back(std::string(family.name) + "@" + target.text());
+    for (const Symbol target : is_infinite ? infinite_order : is_special(family) ? special_order : order)
+      names.push_back(std::string(family.name) + "@" + target.text());
   }
   return names;
 }
@@ -515,6 +539,8 @@ std::vector<std::string> data_families(const math::Program& program) {
 bool is_structured(std::string_view family) { return family_named(family).structured; }
 
 bool masks_tiles(std::string_view family) { return masks(family_named(family)); }
+
+bool holds_special_values(std::string_view family) { return is_special(family_named(family)); }
 
 bool has_independent_errors(std::string_view family) {
   const Family& found = family_named(family);

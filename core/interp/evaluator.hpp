@@ -84,6 +84,7 @@ class Evaluator {
   Ref logical(Op op, const Ref& a, const Ref& b);
   Ref logical_not(const Ref& a);
   Ref read(Expr expr);
+  Ref read_box(const Tensor<Value>& tensor, Expr expr);
   Ref random(Expr expr);
   [[nodiscard]] std::size_t level_of(const Col& column) const;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "interp/approx.hpp"
 #include "interp/evaluator.hpp"
@@ -27,9 +28,7 @@ class Fold {
 
   Fold(Evaluator<D>& evaluator, const std::vector<Bound>& bounds, const Reducer& reducer, const std::vector<Expr>& values)
       : evaluator_(evaluator), bounds_(bounds), reducer_(reducer), operation_(monoid_operation(reducer)) {
-    Substitution lifted;
-    for (std::size_t i = 0; i < reducer.parameters.size() && i < values.size(); ++i) lifted[symbol(reducer.parameters[i])] = values[i];
-    for (const Component& component : reducer.state) terms_.push_back(substitute(component.lift, lifted));
+    for (const Component& component : reducer.state) terms_.push_back(lifted(component, values));
   }
 
   std::vector<Ref> run() {
@@ -45,6 +44,16 @@ class Fold {
   }
 
  private:
+  /// One element as a state; mostly it is the element itself.
+  [[nodiscard]] Expr lifted(const Component& component, const std::vector<Expr>& values) const {
+    Substitution by;
+    for (std::size_t i = 0; i < reducer_.parameters.size() && i < values.size(); ++i) {
+      if (component.lift.is(Op::symbol) && component.lift.name() == reducer_.parameters[i]) return values[i];
+      by[symbol(reducer_.parameters[i])] = values[i];
+    }
+    return substitute(component.lift, by);
+  }
+
   bool open_ranges() {
     for (const Bound& bound : bounds_) {
       if (!bound.lo || !bound.hi) return !evaluator_.fail(fmt::format("Index `{}` has no range.", bound.index.text()));
@@ -76,12 +85,12 @@ class Fold {
 
   /// Points of the present slots that the terms vary with.
   [[nodiscard]] std::int64_t outer_points() const {
+    std::set<Symbol> used;
+    for (const Expr term : terms_) used.merge(free_indices(term));
     std::int64_t points = 1;
-    const auto& slots = evaluator_.slots();
     for (int k = 0; k < outer_slots_; ++k) {
-      const auto& slot = slots[static_cast<std::size_t>(k)];
-      const bool used = std::any_of(terms_.begin(), terms_.end(), [&](Expr term) { return free_indices(term).contains(slot.index); });
-      if (used && slot.extent > 0 && points < block_points) points *= slot.extent;
+      const auto& slot = evaluator_.slots()[static_cast<std::size_t>(k)];
+      if (slot.extent > 0 && points < block_points && used.contains(slot.index)) points *= slot.extent;
     }
     return points;
   }
@@ -99,6 +108,10 @@ class Fold {
   }
 
   void block() {
+    if (add_products()) {
+      started_ = true;
+      return;
+    }
     std::vector<Ref> columns;
     for (const Expr term : terms_) columns.push_back(evaluator_.evaluate(term));
     const Ref condition = condition_ ? evaluator_.evaluate(condition_) : evaluator_.constant(Kind::boolean, 1, 0);
@@ -128,9 +141,9 @@ class Fold {
     return evaluator_.shape_of_axes(std::move(axes));
   }
 
-  /// f(outer point, offset in the first column, offset in the condition), in index order.
+  /// f(outer point, offset in the first column, offset in the second), in index order.
   template <class F>
-  void each_point(const Col& column, const Col& condition, F f) {
+  void each_pair(const Col& column, const Col& condition, F f) {
     const Shape points = grid();
     if (!evaluator_.spend(points.size())) return;
     Col outer;
@@ -143,9 +156,9 @@ class Fold {
   }
 
   // ---- reducers that are one operation ----
-  void start_monoid(const Col& column) {
+  void start_monoid(Kind kind) {
     const bool logical = *operation_ == Op::logical_and || *operation_ == Op::logical_or;
-    const Kind given = is_discrete(column.kind) ? (logical ? Kind::boolean : Kind::integer) : column.kind;
+    const Kind given = is_discrete(kind) ? (logical ? Kind::boolean : Kind::integer) : kind;
     result_.kind = given == Kind::literal ? Kind::single : given;
     result_.axes = shape_.axes;
     const Ref neutral = identity<D>(evaluator_, reducer_)[0];
@@ -156,18 +169,51 @@ class Fold {
     if (is_discrete(result_.kind)) {
       result_.whole.assign(shape_.size(), start->whole[0]);
     } else if (*operation_ == Op::add) {
-      sums_.assign(shape_.size(), typename D::Sum{});
+      std::vector<Symbol> indices;
+      for (const Bound& bound : bounds_) indices.push_back(bound.index);
+      sums_.assign(shape_.size(), evaluator_.domain().sum_over(indices));
     } else {
       result_.real.assign(shape_.size(), start->real[0]);
     }
   }
 
+  /// The sum of a product of reals, without a column of products: contractions are most of the work. False where it is none.
+  bool add_products() {
+    const bool sums = operation_ && *operation_ == Op::add && !condition_ && terms_.front().is(Op::mul);
+    if (!sums) return false;
+    const Ref left = evaluator_.evaluate(terms_.front().arg(0)), right = evaluator_.evaluate(terms_.front().arg(1));
+    if (evaluator_.failure()) return true;
+    const Kind kind = join(Evaluator<D>::real_kind(*left), Evaluator<D>::real_kind(*right));
+    const bool whole = is_discrete(left->kind) && is_discrete(right->kind);
+    if (whole || kind < Kind::single) return false;
+    const Ref a = evaluator_.as_kind(left, kind), b = evaluator_.as_kind(right, kind);
+    if (!started_) {
+      set_shape({a, b}, Col{Kind::boolean, {}, {1}, {}, {}});
+      start_monoid(kind);
+    }
+    const D& domain = evaluator_.domain();
+    const bool flagged = !a->flags.empty() || !b->flags.empty();
+    if (!evaluator_.spend(grid().size())) return true;
+    each_pair(*a, *b, [&](std::size_t to, std::size_t at_a, std::size_t at_b) {
+      const Value &x = a->real[at_a], &y = b->real[at_b];
+      std::uint8_t flags = 0;
+      if (flagged) {
+        const std::uint8_t fx = a->flag(at_a), fy = b->flag(at_b);
+        if (((fx & masked) != 0 && domain.is_zero(x)) || ((fy & masked) != 0 && domain.is_zero(y))) return;  // absorbs its partner
+        flags = (fx | fy) & carried_flags;
+      }
+      sums_[to].add_product(domain, kind, x, y, flags);
+      mark(to, flags);
+    });
+    return true;
+  }
+
   void add_block(const Col& raw, const Col& condition) {
-    if (!started_) start_monoid(raw);
+    if (!started_) start_monoid(raw.kind);
     const Ref column = evaluator_.as_kind(std::make_shared<Col>(raw), result_.kind);
     if (is_discrete(result_.kind)) return add_whole(*column, condition);
     const auto function = *operation_ == Op::add ? nullptr : evaluator_.domain().binary(*operation_);
-    each_point(*column, condition, [&](std::size_t to, std::size_t from, std::size_t test) {
+    each_pair(*column, condition, [&](std::size_t to, std::size_t from, std::size_t test) {
       mark(to, static_cast<std::uint8_t>(condition.flag(test) & (undetermined | invalid)));
       if (condition.whole[test] == 0) return;
       std::uint8_t flags = column->flag(from) & (undetermined | invalid);
@@ -182,7 +228,7 @@ class Fold {
 
   void add_whole(const Col& column, const Col& condition) {
     const Op op = *operation_;
-    each_point(column, condition, [&](std::size_t to, std::size_t from, std::size_t test) {
+    each_pair(column, condition, [&](std::size_t to, std::size_t from, std::size_t test) {
       mark(to, static_cast<std::uint8_t>(condition.flag(test) & (undetermined | invalid)));
       if (condition.whole[test] == 0) return;
       std::uint8_t flags = column.flag(from) & (undetermined | invalid);

@@ -134,7 +134,64 @@ class Spread {
   bool harmful_ = false;
 };
 
+/// Follows a parameter through elementwise statements, and masks through all.
+class Beside {
+ public:
+  explicit Beside(Symbol param) : holders_{param} {}
+
+  void define(const Prepared& statement) {
+    std::vector<Expr> values = statement.values;
+    if (statement.value) values.push_back(statement.value);
+    for (const Expr value : values) {
+      if (is_masked(value)) masked_.insert(statement.name);
+      if (statement.value && holds(value)) holders_.insert(statement.name);
+      visit(value, [&](Expr e) {
+        if (!e.is(Op::mul)) return;
+        found_ = found_ || (holds(e.arg(0)) && is_masked(e.arg(1))) || (holds(e.arg(1)) && is_masked(e.arg(0)));
+      });
+    }
+  }
+  [[nodiscard]] bool found() const { return found_; }
+
+ private:
+  [[nodiscard]] bool holds(Expr e) const { return reads_any(e, holders_); }
+
+  /// A choice of 0 or an infinity by the places of elements, in the expression or in what it reads.
+  [[nodiscard]] bool is_masked(Expr root) const {
+    bool masks = reads_any(root, masked_);
+    visit(root, [&](Expr e) { masks = masks || (e.is(Op::where) && is_place(e.arg(0)) && (is_fill(e.arg(1)) || is_fill(e.arg(2)))); });
+    return masks;
+  }
+  static bool reads_any(Expr e, const std::set<Symbol>& names) {
+    const std::set<Symbol> read = tensors_read(e);
+    return std::any_of(read.begin(), read.end(), [&](Symbol name) { return names.contains(name); });
+  }
+  static bool is_place(Expr condition) {
+    bool index = false, reduced = false;
+    visit(condition, [&](Expr e) {
+      index = index || e.is(Op::index);
+      reduced = reduced || e.is(Op::reduce);
+    });
+    return index && !reduced;
+  }
+  static bool is_fill(Expr branch) {
+    const Expr size = branch.is(Op::neg) ? branch.arg(0) : branch;
+    return size.is(Op::infinity) || (size.is(Op::number) && size.node().number.sign() == 0 && size.node().inexact == 0);
+  }
+
+  std::set<Symbol> holders_, masked_;
+  bool found_ = false;
+};
+
 }  // namespace
+
+bool stands_beside_mask(const math::Program& program, Symbol param) {
+  const Result<std::vector<Prepared>> statements = prepare(program);
+  if (!statements) return true;
+  Beside beside(param);
+  for (const Prepared& statement : *statements) beside.define(statement);
+  return beside.found();
+}
 
 bool takes_infinity(const math::Program& program, Symbol param, const std::set<Symbol>& ones) {
   const Result<std::vector<Prepared>> statements = prepare(program);

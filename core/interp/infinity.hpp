@@ -12,4 +12,8 @@ namespace fathom::interp {
 /// through exp, a comparison or a choice is finite again. `ones`: parameters that hold 1 throughout, harmless as factors.
 [[nodiscard]] bool takes_infinity(const math::Program&, Symbol param, const std::set<Symbol>& ones);
 
+/// Whether the parameter is multiplied by what a mask may have made 0. There, inside of a tile that the mask cuts, infinities and NaN may
+/// reach rows that do not see them (docs/language.md): the text gives them no meaning.
+[[nodiscard]] bool stands_beside_mask(const math::Program&, Symbol param);
+
 }  // namespace fathom::interp

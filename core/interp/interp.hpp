@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,10 +60,32 @@ struct BoundOptions {
   bool truncating_matrix_unit = false;  ///< u doubled
   /// Index of a result -> half-open range: only these elements are evaluated, and only what they need. For rows of large shapes.
   std::map<Symbol, std::pair<std::int64_t, std::int64_t>> rows;
+  std::set<Symbol> results;  ///< only these; empty: all
+  /// Sums over `index` in a statement of the text, of products of which a plan rounds one factor to a narrower type.
+  struct Narrowed {
+    Symbol statement, index;
+    DType dtype = DType::f32;
+  };
+  std::vector<Narrowed> narrowed;
 };
 /// Evaluated from the Math program as written.
 [[nodiscard]] Result<std::map<Symbol, Bounded>> reference(const math::Program&, const Arrays& inputs, const DimValues&,
                                                           const BoundOptions&);
+
+/// The reference for many parts of large shapes: the inputs are read and judged once. Program and inputs must outlive it.
+class References {
+ public:
+  [[nodiscard]] static Result<References> of(const math::Program&, const Arrays& inputs, const DimValues&);
+  struct Part {
+    std::map<Symbol, Bounded> results;
+    std::int64_t work = 0;  ///< operations on one element each
+  };
+  [[nodiscard]] Result<Part> at(const BoundOptions&) const;
+
+ private:
+  struct Loaded;
+  std::shared_ptr<const Loaded> loaded_;
+};
 
 // ---- data ----
 /// The families of DESIGN 6. Deterministic (Philox).
@@ -71,6 +95,8 @@ struct BoundOptions {
 [[nodiscard]] bool has_independent_errors(std::string_view family);
 /// Whether the family masks whole tiles: what a plan does with those depends on where its tiles and parts end.
 [[nodiscard]] bool masks_tiles(std::string_view family);
+/// Whether the family holds +inf or NaN that no mask removes. Where the text gives them no meaning, the reference says "undetermined".
+[[nodiscard]] bool holds_special_values(std::string_view family);
 /// Inputs for every parameter; index-valued ones stay in range. `edges`: positions that matter (tile borders) for one-hot families.
 [[nodiscard]] Arrays make_inputs(const math::Program&, const DimValues&, std::string_view family, std::uint64_t seed,
                                  const std::vector<std::int64_t>& edges = {});
@@ -80,6 +106,17 @@ struct BoundOptions {
 
 /// More than 2 % of the elements are undetermined: a check of them is inconclusive.
 [[nodiscard]] bool says_too_little(std::int64_t undetermined, std::int64_t elements);
+
+/// How far an error reaches towards its bound; infinite where nothing is allowed.
+[[nodiscard]] double share_of_bound(double error, double bound);
+
+/// The error nearest to (or furthest over) its bound among many.
+struct Worst {
+  double error = 0, bound = 0;
+  bool any = false;
+  /// True if it is the worst so far.
+  bool add(double error, double bound);
+};
 
 /// Root of the mean square error over the elements that are determined; 0 where there are none.
 [[nodiscard]] double rms_error(const Array& actual, const Bounded& expected);

@@ -207,19 +207,31 @@ Machine::Ref Machine::meaning(Ev& evaluator, Expr expr) {
   return gauge_value(evaluator, reference, nullptr);
 }
 
-/// The reference where it is finite; elsewhere the gauge is unset and stands at 0.
+/// The value of an empty prefix, where the reference reads an extremum: there alone the gauge is unset. +inf and NaN in a row are no empty
+/// prefix: they must arrive in the sums.
+std::optional<double> Machine::unset_at(Expr reference) const {
+  const Prepared* statement = reference.is(Op::read) ? find(reference.name()) : nullptr;
+  if (statement == nullptr || !statement->reducer || statement->repair || statement->reducer->state.size() != 1) return std::nullopt;
+  const Expr identity = statement->reducer->state.front().identity;
+  if (identity.is(Op::infinity)) return std::numeric_limits<double>::infinity();
+  const bool negative = identity.is(Op::neg) && identity.arg(0).is(Op::infinity);
+  return negative ? std::optional(-std::numeric_limits<double>::infinity()) : std::nullopt;
+}
+
+/// The reference; 0 where the gauge is unset (without an extremum: where the reference is not finite).
 Machine::Ref Machine::gauge_value(Ev& evaluator, Expr reference, Ref* set) {
   const Ref raw = evaluator.evaluate(reference);
   const Ref value = evaluator.as_kind(raw, join(Ev::real_kind(*raw), Kind::single));
   auto stands = std::make_shared<Ev::Col>(*value);
+  const std::optional<double> empty = unset_at(reference);
   auto is_set = std::make_shared<Ev::Col>();
   is_set->kind = Kind::boolean;
   is_set->axes = value->axes;
   is_set->resize(value->size());
   for (std::size_t i = 0; i < value->size(); ++i) {
-    const bool finite = std::isfinite(value->real[i]);
-    is_set->whole[i] = finite ? 1 : 0;
-    if (!finite) stands->real[i] = 0;
+    const bool stands_there = empty ? value->real[i] != *empty : std::isfinite(value->real[i]);
+    is_set->whole[i] = stands_there ? 1 : 0;
+    if (!stands_there) stands->real[i] = 0;
   }
   if (set != nullptr) *set = is_set;
   return stands;
@@ -230,8 +242,9 @@ std::vector<Bound> Machine::limited(const std::vector<Bound>& over) const {
   for (Bound& bound : bounds) {
     const auto limit = limits_.find(bound.index);
     if (limit == limits_.end()) continue;
-    bound.lo = binary(Op::max, bound.lo, number(limit->second.first));
-    bound.hi = binary(Op::min, bound.hi, number(limit->second.second));
+    const auto lo = evaluate_integer(bound.lo, dims_), hi = evaluate_integer(bound.hi, dims_);
+    bound.lo = lo ? number(std::max(*lo, limit->second.first)) : binary(Op::max, bound.lo, number(limit->second.first));
+    bound.hi = hi ? number(std::min(*hi, limit->second.second)) : binary(Op::min, bound.hi, number(limit->second.second));
   }
   return bounds;
 }

@@ -50,6 +50,7 @@ class Machine {
   [[nodiscard]] Ev evaluator();
   /// Indices of the loops around that are no axis of a statement stand for the first element of their trip.
   Ref meaning(Ev& evaluator, Expr expr);
+  [[nodiscard]] std::optional<double> unset_at(Expr reference) const;
   Ref gauge_value(Ev& evaluator, Expr reference, Ref* set);
   [[nodiscard]] std::pair<const math::Gauge*, const Prepared*> find_gauge(Symbol name) const;
 

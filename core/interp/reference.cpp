@@ -27,10 +27,14 @@ std::set<Symbol> names_read(const Prepared& statement) {
   return names;
 }
 
+bool is_wanted(const BoundOptions& options, Symbol result) { return options.results.empty() || options.results.contains(result); }
+
 /// For each statement the last one that reads it; the statement itself is absent where nothing needs it.
-std::map<Symbol, std::size_t> last_uses(const math::Program& program, const std::vector<Prepared>& statements) {
+std::map<Symbol, std::size_t> last_uses(const math::Program& program, const std::vector<Prepared>& statements,
+                                        const BoundOptions& options) {
   std::map<Symbol, std::size_t> last;
-  for (const math::Parameter& result : program.results) last[result.name] = statements.size();
+  for (const math::Parameter& result : program.results)
+    if (is_wanted(options, result.name)) last[result.name] = statements.size();
   for (std::size_t k = statements.size(); k-- > 0;) {
     if (!last.contains(statements[k].name)) continue;
     for (const Symbol name : names_read(statements[k])) last.emplace(name, k);
@@ -42,10 +46,12 @@ std::map<Symbol, std::size_t> last_uses(const math::Program& program, const std:
 /// takes it at a limited index of its own.
 class Demand {
  public:
-  Demand(const math::Program& program, const std::vector<Prepared>& statements, const Limits& rows) {
-    if (rows.empty()) return;
-    for (std::size_t k = statements.size(); k-- > 0;)
-      visit_statement(statements, statements[k], program.result(statements[k].name) ? rows : Limits{});
+  Demand(const math::Program& program, const std::vector<Prepared>& statements, const BoundOptions& options) {
+    if (options.rows.empty()) return;
+    for (std::size_t k = statements.size(); k-- > 0;) {
+      const bool is_result = program.result(statements[k].name) != nullptr && is_wanted(options, statements[k].name);
+      visit_statement(statements, statements[k], is_result ? options.rows : Limits{});
+    }
   }
   [[nodiscard]] Limits limits(const Prepared& statement) const {
     Limits limits;
@@ -108,35 +114,40 @@ void settle_small_elements(Bounded& bounded) {
   }
 }
 
+/// One evaluation of the statements. Inputs are looked at, never copied.
 class Reference {
  public:
-  Reference(const math::Program& program, DimValues dims, Tensors<Bounding> tensors, const BoundOptions& options)
-      : program_(program), dims_(std::move(dims)), tensors_(std::move(tensors)), domain_{options} {}
+  Reference(const math::Program& program, const DimValues& dims, const Tensors<Bounding>& inputs, const BoundOptions& options)
+      : program_(program), dims_(dims), inputs_(inputs), domain_{options, {}} {}
 
-  Result<std::map<Symbol, Bounded>> run(const std::vector<Prepared>& statements) {
-    const std::map<Symbol, std::size_t> last = last_uses(program_, statements);
-    const Demand demand(program_, statements, domain_.options.rows);
+  Result<References::Part> run(const std::vector<Prepared>& statements) {
+    const std::map<Symbol, std::size_t> last = last_uses(program_, statements, domain_.options);
+    const Demand demand(program_, statements, domain_.options);
     for (std::size_t k = 0; k < statements.size(); ++k) {
       if (!last.contains(statements[k].name)) continue;
       if (auto done = evaluate(statements[k], demand.limits(statements[k])); !done) return tl::unexpected(done.error());
       for (const auto& [name, use] : last)
         if (use == k) tensors_.erase(name);
     }
-    std::map<Symbol, Bounded> results;
+    References::Part part;
     for (const math::Parameter& result : program_.results) {
+      if (!is_wanted(domain_.options, result.name)) continue;
       auto bounded = bounded_of(result);
       if (!bounded) return tl::unexpected(bounded.error());
-      results.emplace(result.name, std::move(*bounded));
+      part.results.emplace(result.name, std::move(*bounded));
     }
-    return results;
+    part.work = work_limit - work_left_;
+    return part;
   }
 
  private:
   Result<void> evaluate(const Prepared& statement, const Limits& limits) {
-    const auto lookup = [this](Symbol name) {
-      const auto found = tensors_.find(name);
-      return found == tensors_.end() ? nullptr : &found->second;
+    const auto lookup = [this](Symbol name) -> const Tensor<Approx>* {
+      if (const auto found = tensors_.find(name); found != tensors_.end()) return &found->second;
+      const auto input = inputs_.find(name);
+      return input == inputs_.end() ? nullptr : &input->second;
     };
+    domain_.statement = statement.name;
     Evaluator<Bounding> evaluator(domain_, program_, dims_, lookup, work_left_);
     const Box box = open_axes<Bounding>(evaluator, statement.axes, limits);
     auto column = statement.value ? evaluator.evaluate(statement.value)
@@ -179,25 +190,47 @@ class Reference {
   }
 
   const math::Program& program_;
-  DimValues dims_;
-  Tensors<Bounding> tensors_;
+  const DimValues& dims_;
+  const Tensors<Bounding>& inputs_;
+  Tensors<Bounding> tensors_;  ///< computed
   Bounding domain_;
   std::int64_t work_left_ = work_limit;
 };
 
 }  // namespace
 
-Result<std::map<Symbol, Bounded>> reference(const math::Program& program, const Arrays& inputs, const DimValues& given,
-                                            const BoundOptions& options) {
-  const Result<DimValues> dims = complete_dims(program, given);
+struct References::Loaded {
+  const math::Program* program;
+  DimValues dims;
+  Tensors<Bounding> inputs;
+  std::vector<Prepared> statements;
+};
+
+Result<References> References::of(const math::Program& program, const Arrays& inputs, const DimValues& given) {
+  Result<DimValues> dims = complete_dims(program, given);
   if (!dims) return tl::unexpected(dims.error());
-  const Bounding domain{options};
+  const Bounding domain{};
   Result<Tensors<Bounding>> tensors = load_inputs<Bounding>(domain, program, *dims, inputs);
   if (!tensors) return tl::unexpected(tensors.error());
   if (auto met = check_conditions<Bounding>(domain, program, *dims, *tensors); !met) return tl::unexpected(met.error());
-  const Result<std::vector<Prepared>> statements = prepare(program);
+  Result<std::vector<Prepared>> statements = prepare(program);
   if (!statements) return tl::unexpected(statements.error());
-  return Reference(program, *dims, std::move(*tensors), options).run(*statements);
+  References references;
+  references.loaded_ = std::make_shared<const Loaded>(Loaded{&program, *std::move(dims), *std::move(tensors), *std::move(statements)});
+  return references;
+}
+
+Result<References::Part> References::at(const BoundOptions& options) const {
+  return Reference(*loaded_->program, loaded_->dims, loaded_->inputs, options).run(loaded_->statements);
+}
+
+Result<std::map<Symbol, Bounded>> reference(const math::Program& program, const Arrays& inputs, const DimValues& dims,
+                                            const BoundOptions& options) {
+  const Result<References> references = References::of(program, inputs, dims);
+  if (!references) return tl::unexpected(references.error());
+  Result<References::Part> part = references->at(options);
+  if (!part) return tl::unexpected(part.error());
+  return std::move(part->results);
 }
 
 }  // namespace fathom::interp

@@ -128,6 +128,7 @@ void KernelRun::store(Evaluation& evaluation, const Step& step, const Step::Targ
   const std::vector<std::int64_t> value_strides = strides_along(*value, to.shape.axes), mask_strides = strides_along(*mask, to.shape.axes);
   std::vector<std::int64_t> position(to.shape.axes.size(), 0);
   std::vector<std::pair<std::int64_t, std::int64_t>> box(memory->shape.size(), {std::int64_t{1} << 60U, 0});
+  std::vector<std::int64_t> place(memory->shape.size(), 0);
   for (std::int64_t element = 0; element < size; ++element) {
     std::int64_t at = 0, from = 0, held = 0;
     for (std::size_t i = 0; i < position.size(); ++i) {
@@ -135,7 +136,6 @@ void KernelRun::store(Evaluation& evaluation, const Step& step, const Step::Targ
       held += position[i] * mask_strides[i];
     }
     bool inside = (*mask->data)[static_cast<std::size_t>(held)] != 0;
-    std::vector<std::int64_t> place(memory->shape.size(), 0);
     for (std::size_t d = 0; inside && d < memory->shape.size(); ++d) {
       const double index = to.at(d, position);
       inside = index >= 0 && index < static_cast<double>(memory->shape[d]) && index == std::floor(index);

@@ -169,19 +169,9 @@ std::vector<TileRef> Evaluation::fold_states(const Node& node, std::vector<TileR
 // ---- places and loads ----
 
 double Evaluation::Place::at(std::size_t d, const std::vector<std::int64_t>& position) const {
-  double index = offsets[d];
-  if (linear[d]) {
-    for (const auto& [axis, step] : linear[d]->axes) {
-      const auto at = std::lower_bound(shape.axes.begin(), shape.axes.end(), axis) - shape.axes.begin();
-      index += static_cast<double>(step * position[static_cast<std::size_t>(at)]);
-    }
-    return index;
-  }
-  const Tile& tile = *values[d];
-  const std::vector<std::int64_t> strides = strides_along(tile, shape.axes);
-  std::int64_t offset = 0;
-  for (std::size_t i = 0; i < strides.size(); ++i) offset += strides[i] * position[i];
-  return (*tile.data)[static_cast<std::size_t>(offset)];
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < position.size(); ++i) sum += steps[d][i] * position[i];
+  return linear[d] ? offsets[d] + static_cast<double>(sum) : (*values[d]->data)[static_cast<std::size_t>(sum)];
 }
 
 Evaluation::Place Evaluation::place(const Node& node, const TileRef& mask) {
@@ -212,6 +202,17 @@ Evaluation::Place Evaluation::place(const Node& node, const TileRef& mask) {
     place.values.push_back(general);
   }
   place.shape = joint_shape(shapes);
+  for (std::size_t d = 0; d < node.subscripts.size(); ++d) {
+    const std::vector<int>& axes = place.shape.axes;
+    std::vector<std::int64_t> steps(axes.size(), 0);
+    if (!place.linear[d]) {
+      steps = strides_along(*place.values[d], axes);
+    } else {
+      for (const auto& [axis, step] : place.linear[d]->axes)
+        steps[static_cast<std::size_t>(std::lower_bound(axes.begin(), axes.end(), axis) - axes.begin())] += step;
+    }
+    place.steps.push_back(std::move(steps));
+  }
   return place;
 }
 
@@ -231,12 +232,10 @@ TileRef Evaluation::load_box(const View& view, const Place& from, std::int64_t s
   std::vector<std::int64_t> strides(from.shape.axes.size(), 0);
   for (std::size_t d = 0; d < view.shape.size(); ++d) {
     double lowest = from.offsets[d], highest = from.offsets[d];
-    for (const auto& [axis, step] : from.linear[d]->axes) {
-      const auto found = std::lower_bound(from.shape.axes.begin(), from.shape.axes.end(), axis);
-      const auto at = static_cast<std::size_t>(found - from.shape.axes.begin());
-      const double reach = static_cast<double>(step) * static_cast<double>(from.shape.extents[at] - 1);
+    for (std::size_t at = 0; at < strides.size(); ++at) {
+      const double reach = static_cast<double>(from.steps[d][at]) * static_cast<double>(from.shape.extents[at] - 1);
       (reach < 0 ? lowest : highest) += reach;
-      strides[at] += step * view.strides[d];
+      strides[at] += from.steps[d][at] * view.strides[d];
     }
     if (!(lowest >= 0 && highest < static_cast<double>(view.shape[d])) || lowest != std::floor(lowest)) return nullptr;
     base += from.offsets[d] * static_cast<double>(view.strides[d]);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "interp/run_kernel_tile.hpp"
 
@@ -103,18 +104,29 @@ TileRef contract(const TileRef& a, const TileRef& b, int axis, std::int64_t exte
   Walk walk{shape.extents, {strides_along(*a, shape.axes), strides_along(*b, shape.axes)}};
   Data out(static_cast<std::size_t>(size), 0.0);
   const std::int64_t length = walk.length(), row_a = walk.step(0), row_b = walk.step(1);
-  walk.rows([&](std::int64_t to, const std::int64_t* offsets) {
-    double* sums = out.data() + to;
-    for (std::int64_t k = 0; k < extent; ++k) {
-      const double* left = a->data->data() + offsets[0] + k * step_a;
-      const double* right = b->data->data() + offsets[1] + k * step_b;
-      if (k == 0) {
-        for (std::int64_t i = 0; i < length; ++i) sums[i] = f32(f32(left[i * row_a]) * f32(right[i * row_b]));
-      } else {
-        for (std::int64_t i = 0; i < length; ++i) sums[i] = f32(sums[i] + f32(f32(left[i * row_a]) * f32(right[i * row_b])));
+  const auto sum = [&](auto left_step, auto right_step) {  // steps that are constants give loops that run in vectors
+    walk.rows([&](std::int64_t to, const std::int64_t* offsets) {
+      double* sums = out.data() + to;
+      for (std::int64_t k = 0; k < extent; ++k) {
+        const double* left = a->data->data() + offsets[0] + k * step_a;
+        const double* right = b->data->data() + offsets[1] + k * step_b;
+        if (k == 0) {
+          for (std::int64_t i = 0; i < length; ++i) sums[i] = f32(f32(left[i * left_step]) * f32(right[i * right_step]));
+        } else {
+          for (std::int64_t i = 0; i < length; ++i) sums[i] = f32(sums[i] + f32(f32(left[i * left_step]) * f32(right[i * right_step])));
+        }
       }
-    }
-  });
+    });
+  };
+  using One = std::integral_constant<std::int64_t, 1>;
+  using None = std::integral_constant<std::int64_t, 0>;
+  if (row_a == 0 && row_b == 1) {
+    sum(None{}, One{});
+  } else if (row_a == 1 && row_b == 0) {
+    sum(One{}, None{});
+  } else {
+    sum(row_a, row_b);
+  }
   return make_tile(Kind::f32, shape.axes, shape.extents, std::move(out));
 }
 

@@ -170,8 +170,9 @@ class Evaluation {
   struct Place {
     Shape shape;  ///< axes of the subscripts
     std::vector<std::optional<LinearIndex>> linear;
-    std::vector<double> offsets;  ///< of linear subscripts
-    std::vector<TileRef> values;  ///< of the others
+    std::vector<double> offsets;                   ///< of linear subscripts
+    std::vector<TileRef> values;                   ///< of the others
+    std::vector<std::vector<std::int64_t>> steps;  ///< by axis of the shape: of the subscript, or in the tile that holds it
     bool all_linear = true;
     [[nodiscard]] double at(std::size_t dimension, const std::vector<std::int64_t>& position) const;
   };

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "interp/philox.hpp"
+#include "ir/comparison.hpp"
 
 namespace fathom::interp::tiles {
 namespace {
@@ -240,8 +241,6 @@ TileRef real_operation(Op op, Kind kind, const std::vector<TileRef>& operands, B
       return map([op](double a, double b) { return extremum(op, a, b); });
   }
 }
-
-bool is_comparison(Op op) { return op == Op::eq || op == Op::ne || op == Op::lt || op == Op::le || op == Op::gt || op == Op::ge; }
 
 TileRef binary_operation(Op op, const std::vector<TileRef>& operands, Budget& budget) {
   Kind kind = std::max({operands[0]->kind, operands[1]->kind, Kind::integer});

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/comparison.hpp"
+
 namespace fathom::interp {
 namespace {
 
@@ -45,22 +47,7 @@ bool Single::is_infinite(const Value& x) const { return std::isinf(x); }
 
 double Single::store(DType type, const Value& x, std::uint8_t&) const { return round_to(type, x); }
 
-bool Single::compare(Op op, const Value& a, const Value& b, std::uint8_t&) const {
-  switch (op) {
-    case Op::eq:
-      return a == b;
-    case Op::ne:
-      return a != b;
-    case Op::lt:
-      return a < b;
-    case Op::le:
-      return a <= b;
-    case Op::gt:
-      return a > b;
-    default:
-      return a >= b;
-  }
-}
+bool Single::compare(Op op, const Value& a, const Value& b, std::uint8_t&) const { return holds(op, a, b); }
 
 double Single::either(const Value& taken, const Value&, std::uint8_t&) const { return taken; }
 

@@ -29,8 +29,10 @@ struct Single {
   struct Sum {
     double total = 0;
     void add(const Single& domain, Kind kind, double x) { total = domain.coerce(kind, total + x); }
+    void add_product(const Single& domain, Kind kind, double a, double b, std::uint8_t&) { add(domain, kind, domain.coerce(kind, a * b)); }
     [[nodiscard]] double value(const Single&, Kind) const { return total; }
   };
+  [[nodiscard]] Sum sum_over(const std::vector<Symbol>&) const { return {}; }
 };
 
 }  // namespace fathom::interp

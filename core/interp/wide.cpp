@@ -30,6 +30,7 @@ Wide through_double(Wide x) {
 }  // namespace
 
 double Wide::to_double() const {
+  if (is_within(1000)) return as_double();
   if (!is_finite() || mantissa_ == 0) return mantissa_;
   if (exponent_ > 1100) return std::copysign(infinite, mantissa_);
   if (exponent_ < -1200) return std::copysign(0.0, mantissa_);

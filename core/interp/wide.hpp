@@ -26,6 +26,14 @@ class Wide {
   [[nodiscard]] bool is_negative() const { return mantissa_ < 0; }
   /// The nearest double: 0 or infinite where a double cannot hold it.
   [[nodiscard]] double to_double() const;
+  /// 0, or a finite number whose exponent is within the limit: where limits are far from those of a double, arithmetic on the doubles gives
+  /// the same bits as arithmetic on the Wides.
+  [[nodiscard]] bool is_within(std::int64_t limit) const { return std::abs(mantissa_) < 1 && exponent_ <= limit && exponent_ >= -limit; }
+  /// The number as a double; is_within(1000) must hold.
+  [[nodiscard]] double as_double() const {
+    if (mantissa_ == 0) return mantissa_;
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(mantissa_) + (static_cast<std::uint64_t>(exponent_) << 52U));
+  }
   /// Position of the lowest set bit (value is an odd multiple of 2^position). Finite values other than 0.
   [[nodiscard]] std::int64_t lowest_bit() const;
 

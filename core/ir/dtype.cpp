@@ -2,6 +2,7 @@
 #include "ir/dtype.hpp"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -46,9 +47,24 @@ double nearest_integer(double x) {
   return below / 2 == std::floor(below / 2) ? below : below + 1;
 }
 
+/// Where the value is a normal number of the type, in place: adds just below half of the last kept bit (half of it where that bit is 1,
+/// ties to even) and cuts; a carry runs into the exponent, as it should.
+double round_bits(const Row& type, std::uint64_t bits) {
+  const int dropped = 53 - type.precision;
+  const std::uint64_t half_below = (std::uint64_t{1} << (dropped - 1)) - 1;
+  bits += half_below + ((bits >> dropped) & 1U);
+  return std::bit_cast<double>(bits & ~((std::uint64_t{1} << dropped) - 1));
+}
+
 double round_to_float(const Row& type, double x) {
-  if (std::isnan(x) || x == 0) return x;
   const double overflow = type.has_infinity ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const int place = static_cast<int>((bits >> 52U) & 0x7ffU) - 1023;  // |x| in [2^place, 2^(place+1))
+  if (place >= type.min_exponent && place <= 1023) {
+    const double rounded = round_bits(type, bits);
+    return std::fabs(rounded) > type.largest ? std::copysign(overflow, x) : rounded;
+  }
+  if (std::isnan(x) || x == 0) return x;
   if (std::isinf(x)) return type.has_infinity ? x : overflow;
   int exponent = 0;
   std::frexp(x, &exponent);  // |x| in [2^(exponent-1), 2^exponent)

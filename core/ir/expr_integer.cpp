@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "ir/comparison.hpp"
 #include "ir/expr.hpp"
 
 namespace fathom {
@@ -275,26 +276,6 @@ Expr simplify_extremum(Expr expr) {
   return result;
 }
 
-template <class Int>
-bool compare(Op op, Int a, Int b) {
-  switch (op) {
-    case Op::eq:
-      return a == b;
-    case Op::ne:
-      return a != b;
-    case Op::lt:
-      return a < b;
-    case Op::le:
-      return a <= b;
-    case Op::gt:
-      return a > b;
-    default:
-      return a >= b;
-  }
-}
-
-bool is_comparison(Op op) { return op >= Op::eq && op <= Op::ge; }
-
 Expr simplify_logic(Expr expr) {
   const bool absorbing = expr.is(Op::logical_or);  // true absorbs `or`, false absorbs `and`
   const Expr a = expr.arg(0);
@@ -354,7 +335,7 @@ Expr simplify_node(Expr expr) {
   if (!is_comparison(expr.op())) return expr;
   const std::optional<Polynomial> gap = difference(expr.arg(0), expr.arg(1));
   const MaybeInt by = gap ? gap->as_constant() : std::nullopt;
-  return by ? truth(compare<std::int64_t>(expr.op(), *by, 0)) : expr;
+  return by ? truth(holds<std::int64_t>(expr.op(), *by, 0)) : expr;
 }
 
 // ---- evaluation: intermediates in 128 bits, so that a reordered sum has the value of the written one ----
@@ -382,7 +363,7 @@ MaybeWide wide_power(Wide base, Wide exponent) {
 }
 
 MaybeWide wide_binary(Op op, Wide a, Wide b) {
-  if (is_comparison(op)) return Wide{compare(op, a, b) ? 1 : 0};
+  if (is_comparison(op)) return Wide{holds(op, a, b) ? 1 : 0};
   switch (op) {
     case Op::add:
       return bounded(a + b);

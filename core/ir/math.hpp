@@ -39,8 +39,10 @@ struct Parameter {
 
 /// A reference that moves as a fold goes on. Named in terms and moves: symbol(name) is the present one, symbol(name') the next.
 struct Gauge {
-  Symbol name;     ///< "p.m~"
-  Expr reference;  ///< over reads of the producers' running results; used where finite, else the gauge is *unset* and stands at 0
+  Symbol name;  ///< "p.m~"
+  /// Over reads of the producers' running results. Where it is the identity of the extremum that it reads (without one: not finite), the
+  /// gauge is *unset* and stands at 0.
+  Expr reference;
   friend bool operator==(const Gauge&, const Gauge&) = default;
 };
 

@@ -4,17 +4,12 @@
 #include <set>
 
 #include "lang/lang.hpp"
+#include "session/check_shapes.hpp"
 
 namespace fathom::session {
 namespace {
 
 constexpr std::int64_t miniature_tile = 4;
-
-/// A dimension that some loop is tiled over, with the tile it has in the plan, and the smallest one that is worth looking at.
-struct TiledDim {
-  Symbol dim;
-  std::int64_t tile = 1, small_tile = 1;
-};
 
 std::int64_t number_of(const std::string& choice) { return std::max<std::int64_t>(1, std::strtoll(choice.c_str(), nullptr, 10)); }
 
@@ -54,50 +49,19 @@ const math::Program& opened_program(const Compilation& compilation) {
   return *found;
 }
 
-std::vector<TiledDim> tiled_dims(const Compilation& compilation) {
+/// The dimensions with the tiles that the plan has, or with the smallest ones that are worth looking at.
+std::vector<TiledDim> tiled_dims(const Compilation& compilation, bool miniature) {
   std::vector<TiledDim> tiled;
   const math::Program& program = opened_program(compilation);
   for (const Decision& decision : compilation.record.decisions) {
     if (decision.kind != "tile") continue;
     const auto dimension = dim_of_index(program, index_of_site(decision.site));
-    const std::int64_t tile = number_of(decision.choice);
+    const std::int64_t tile = miniature ? miniature_of(decision) : number_of(decision.choice);
     if (!dimension) continue;
     const auto same = std::find_if(tiled.begin(), tiled.end(), [&](const TiledDim& each) { return each.dim == *dimension; });
-    if (same == tiled.end()) tiled.push_back({*dimension, tile, miniature_of(decision)});
+    if (same == tiled.end()) tiled.push_back({*dimension, tile});
   }
   return tiled;
-}
-
-/// {1, t-1, t, 2t+1, 3t+t/2}, in an order that puts the telling ones first.
-std::vector<std::int64_t> sizes_for(std::int64_t tile) {
-  std::vector<std::int64_t> sizes;
-  for (const std::int64_t size : {2 * tile + 1, tile, std::int64_t{1}, tile - 1, 3 * tile + tile / 2})
-    if (size >= 1) sizes.push_back(size);
-  return sizes;
-}
-
-/// Small values for every dimension: tiled ones run through their sizes, each at another pace, and start where every loop has three trips;
-/// the others stay small.
-std::vector<DimValues> shapes_for(const Compilation& compilation, const std::vector<TiledDim>& tiled, bool miniature) {
-  DimValues base;
-  for (const math::Dimension& each : compilation.program.dims) base[each.name] = std::min<std::int64_t>(each.value, miniature ? 3 : 2);
-  std::vector<DimValues> shapes;
-  for (std::size_t row = 0; row < 5; ++row) {
-    DimValues shape = base;
-    for (std::size_t i = 0; i < tiled.size(); ++i) {
-      const auto sizes = sizes_for(miniature ? tiled[i].small_tile : tiled[i].tile);
-      shape[tiled[i].dim] = sizes[row * (i + 1) % sizes.size()];
-    }
-    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
-  }
-  return shapes;
-}
-
-/// Dimensions that the program declares with one value may have to stay equal.
-DimValues tie_equal_dims(const math::Program& program, DimValues shape) {
-  std::map<std::int64_t, std::int64_t> value_of;
-  for (const math::Dimension& each : program.dims) shape[each.name] = value_of.emplace(each.value, shape.at(each.name)).first->second;
-  return shape;
 }
 
 /// nullopt where the program is not defined at the shape (its conditions, its index ranges): that is no fault of a plan.
@@ -145,6 +109,7 @@ DimValues lengthened(const Compilation& compilation, const math::Program& opened
     if (!dimension) continue;
     for (const math::Dimension& each : compilation.program.dims)
       if (each.name == *dimension) shape[each.name] = std::max(shape[each.name], std::min(each.value, longer_than_whole));
+    shape = with_equals(compilation.program, std::move(shape), *dimension);
   }
   return shape;
 }
@@ -199,30 +164,28 @@ const DimValues& largest_shape(const std::vector<SmallPlan>& plans) {
 std::vector<SmallPlan> small_plans(const Compilation& compilation, bool miniature, std::size_t at_most) {
   std::vector<SmallPlan> plans;
   const Trace trace = miniature ? miniature_trace(compilation) : compilation.record.trace;
-  const auto add = [&](const DimValues& shape) {
-    auto plan = plan_at(compilation, shape, trace);
-    if (!plan) plan = plan_at(compilation, tie_equal_dims(compilation.program, shape), trace);
-    if (plan) plans.push_back(*std::move(plan));
+  const auto add = [&](const std::vector<DimValues>& shapes) {  // the first at which the program is defined
+    for (const DimValues& shape : shapes)
+      if (auto plan = plan_at(compilation, shape, trace)) return plans.push_back(*std::move(plan));
   };
-  for (const DimValues& shape : shapes_for(compilation, tiled_dims(compilation), miniature)) {
-    if (plans.size() < at_most) add(shape);
-  }
+  constexpr std::int64_t small_beside_miniatures = 3, small_beside_true_tiles = 2;
+  for (const auto& shapes : shapes_for(compilation.program, tiled_dims(compilation, miniature),
+                                       miniature ? small_beside_miniatures : small_beside_true_tiles, miniature))
+    if (plans.size() < at_most) add(shapes);
   if (plans.empty()) {  // a program without tiled or free dimensions: its own sizes
-    add(default_dims(compilation.program));
+    add({default_dims(compilation.program)});
   } else if (const auto missing = missing_sites(compilation, plans.front()); !missing.empty()) {
     const DimValues largest = largest_shape(plans);  // the other loops of the plan should take several trips there too
     const DimValues shape = lengthened(compilation, opened_program(compilation), largest, missing);
-    if (shape != largest) add(shape);
+    if (shape != largest) add({shape});
   }
   return plans;
 }
 
 std::vector<std::int64_t> tile_edges(const Compilation& compilation, bool miniature) {
   std::set<std::int64_t> edges{0};
-  for (const TiledDim& each : tiled_dims(compilation)) {
-    const std::int64_t tile = miniature ? each.small_tile : each.tile;
-    for (const std::int64_t edge : {tile - 1, tile, 2 * tile}) edges.insert(edge);
-  }
+  for (const TiledDim& each : tiled_dims(compilation, miniature))
+    for (const std::int64_t edge : {each.tile - 1, each.tile, 2 * each.tile}) edges.insert(edge);
   return {edges.begin(), edges.end()};
 }
 

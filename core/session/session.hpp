@@ -2,6 +2,7 @@
 // and explorer call this and nothing below.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -72,8 +73,9 @@ class Session {
 // ---- checks ----
 struct CheckOptions {
   bool all_shapes = true;
-  double budget_ms = 200;  ///< a step, natively
   std::uint64_t seed = 1;
+  /// Calls f(0), …, f(count - 1), in any order, perhaps several at once; empty: one after another. Threads are the caller's business.
+  std::function<void(std::size_t count, const std::function<void(std::size_t)>& f)> for_each;
 };
 /// Fills Step::check of every step (DESIGN 6). Steps before and at Kernel run in the interpreter.
 void check_steps(Compilation&, const CheckOptions& = {});

@@ -372,6 +372,15 @@ class OnThisMachine(Contract):
             self.assertLessEqual(document["warm_ms"], document["p80"])
             self.assertGreaterEqual(document["n"], 3)
             self.assertIsInstance(document["conditions"], dict)
+            self.assertEqual(document["conditions"]["rows"], 24)
+            self.assertEqual(document["conditions"]["checked_rows"], 24)
+            self.assertEqual(document["conditions"]["checked_elements"], 24 * 32)
+
+    def test_run_compares_the_same_64_rows_of_each_head_where_there_are_more(self):
+        arguments = ("run", "attention_nomask", "--dim", "B=1", "--dim", "H=3", "--dim", "S=300", "--dim", "T=40", "--dim", "D=32")
+        first, second = (self.document(*arguments)["conditions"] for _ in range(2))
+        self.assertEqual((first["checked_rows"], first["rows"]), (3 * 64, 3 * 300))
+        self.assertEqual((second["checked_rows"], second["checked_elements"]), (first["checked_rows"], first["checked_elements"]))
 
     def test_every_fold_and_the_unfused_plan_run(self):
         for choice in ("o/j/fold=split-k", "o.sum/j/fuse=no"):

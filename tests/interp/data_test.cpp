@@ -13,6 +13,8 @@ const char* const attention =
     "  s[h,i,j] = sum[d](q[h,i,d] * k[h,j,d])\n"
     "  o[h,i,e] = sum[j](softmax[j](s[h,i,j]) * v[h,j,e])\n}\n";
 
+bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 TEST(Data, is_a_pure_function_of_family_and_seed_and_fits_the_type) {
   const auto program = parse(attention);
   for (const std::string& family : data_families(program)) {
@@ -20,9 +22,11 @@ TEST(Data, is_a_pure_function_of_family_and_seed_and_fits_the_type) {
     const Arrays once = make_inputs(program, default_dims(program), family, 11);
     const Arrays again = make_inputs(program, default_dims(program), family, 11);
     for (const auto& [name, array] : once) {
-      EXPECT_EQ(array.data, again.at(name).data);
       EXPECT_EQ(array.dtype, DType::f16);
-      for (const double x : array.data) EXPECT_EQ(round_to(DType::f16, x), x);
+      for (std::size_t i = 0; i < array.data.size(); ++i) {
+        EXPECT_TRUE(is_same(array.data[i], again.at(name).data[i]));
+        EXPECT_TRUE(is_same(round_to(DType::f16, array.data[i]), array.data[i]));
+      }
     }
   }
   EXPECT_NE(make_inputs(program, {}, "gaussian", 1).at(Symbol("q")).data, make_inputs(program, {}, "gaussian", 2).at(Symbol("q")).data);
@@ -74,6 +78,47 @@ TEST(Data, index_valued_inputs_stay_in_range_and_conditions_hold) {
       EXPECT_GT(inputs.at(Symbol("tau")).data[0], 0);
       EXPECT_TRUE(reference(program, inputs, {}, {}));
     }
+}
+
+bool offers(const math::Program& program, const std::string& family) {
+  const auto families = data_families(program);
+  return std::find(families.begin(), families.end(), family) != families.end();
+}
+
+TEST(Data, special_values_stand_where_the_text_gives_them_a_meaning) {
+  EXPECT_TRUE(offers(parse(attention), "infinite-peak@k"));
+  EXPECT_TRUE(offers(parse(attention), "not-a-number@v")) << "no mask stands beside v";
+  std::string masked = attention;
+  masked.replace(masked.find("softmax[j](s[h,i,j])"), 20, "softmax[j](where(j <= i, s[h,i,j], -inf))");
+  EXPECT_TRUE(offers(parse(masked), "infinite-peak@k")) << "a masked score is not looked at";
+  EXPECT_FALSE(offers(parse(masked), "infinite-peak@v")) << "a weight that a mask made 0 is multiplied by v";
+  EXPECT_FALSE(offers(parse(masked), "not-a-number@v"));
+}
+
+TEST(Data, special_values_arrive_in_some_rows_and_not_in_others) {
+  const auto program = parse(
+      "dim S = 6, T = 16\noperator f(x: f32[S,T]) -> (p: f32[S,T], l: f32[S]) {\n  p[i,j] = softmax[j](x[i,j])\n  l[i] = "
+      "logsumexp[j](x[i,j])\n}\n");
+  std::set<std::size_t> places;
+  for (const std::string family : {"infinite-peak@x", "not-a-number@x"}) {
+    SCOPED_TRACE(family);
+    const Arrays inputs = make_inputs(program, default_dims(program), family, 1, {4, 8});
+    const auto results = reference_of(program, inputs);
+    for (std::size_t i = 0; i < 6; ++i) {
+      const bool special = i % 2 == 1;
+      const double sum = results.at(Symbol("l")).value[i];
+      EXPECT_FALSE(results.at(Symbol("l")).undetermined[i]);
+      EXPECT_EQ(std::isfinite(sum), !special);
+      EXPECT_EQ(sum == inf, special && family == "infinite-peak@x");
+      EXPECT_EQ(std::isnan(sum), special && family == "not-a-number@x");
+      for (std::size_t j = 0; j < 16; ++j) {
+        EXPECT_EQ(std::isnan(results.at(Symbol("p")).value[i * 16 + j]), special);
+        EXPECT_FALSE(results.at(Symbol("p")).undetermined[i * 16 + j]);
+        if (!std::isfinite(inputs.at(Symbol("x")).data[i * 16 + j])) places.insert(j);
+      }
+    }
+  }
+  EXPECT_EQ(places, (std::set<std::size_t>{0, 4, 8})) << "at edges in turn";
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 
+#include "passes/tile_walk.hpp"
 #include "session/check_plans.hpp"
 #include "session_test.hpp"
 
@@ -84,6 +86,32 @@ TEST(Check, a_repair_that_is_wrong_fails_at_its_step) {
   EXPECT_TRUE(std::any_of(wrong.record.steps.begin(), wrong.record.steps.end(),
                           [](const Step& step) { return step.check.status == CheckStatus::failed && step.after.level == Level::loop; }));
   EXPECT_EQ(wrong.record.steps.front().check.status, CheckStatus::passed) << "what comes before the fault is right";
+}
+
+TEST(Check, a_guard_that_swallows_infinities_is_found_by_the_data_that_holds_them) {
+  const auto plan = compiled(session_tests::sample("softmax"), {}, {}, "blackboard");
+  const Step* step = nullptr;
+  for (const Step& each : plan->record.steps)
+    if (each.after.level == Level::tile) step = &each;
+  ASSERT_NE(step, nullptr);
+  const Expr infinite = infinity();
+  const auto widened = [&](Expr e) {  // x == -inf becomes abs(x) == inf
+    return transform(e, [&](Expr node) {
+      const bool is_guard = node.is(Op::eq) && node.arg(1) == -infinite;
+      return is_guard ? binary(Op::eq, unary(Op::abs, node.arg(0)), infinite) : node;
+    });
+  };
+  const Check check = Cases(*plan, Level::tile).check(*step, [&](const Ir& ir) {
+    kernel::Module module = ir.module();
+    for (kernel::Kernel& kernel : module.kernels)
+      for (kernel::Role& role : kernel.roles) passes::rewrite_expressions(role.body, widened);
+    return make_ir(ir.level, std::move(module));
+  });
+  EXPECT_EQ(check.status, CheckStatus::failed);
+  std::set<std::string> families;
+  for (const CheckCase& one : check.cases)
+    if (one.status == CheckStatus::failed) families.insert(one.family);
+  EXPECT_EQ(families, (std::set<std::string>{"infinite-peak@x"}));
 }
 
 TEST(Check, nan_on_one_side_fails_and_the_sign_of_infinity_counts) {
