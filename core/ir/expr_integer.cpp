@@ -182,6 +182,8 @@ bool is_below(Expr expr, std::int64_t c) {
   return modulus && *modulus > 0 && *modulus <= c;
 }
 
+Expr simplify_floordiv(Expr expr);
+
 /// floor((g*n + k) / (g*c)) = floor((n + floor(k/g)) / c)
 Expr without_common_factor(const Polynomial& rest, std::int64_t divisor) {
   std::int64_t common = divisor;
@@ -196,7 +198,7 @@ Expr without_common_factor(const Polynomial& rest, std::int64_t divisor) {
   if (is_below(numerator, divisor)) return number(0);
   if (numerator.is(Op::floordiv))  // (x // a) // b = x // (a*b) for positive a, b
     if (const MaybeInt inner = literal(numerator.arg(1)); inner && *inner > 0)
-      if (const MaybeInt both = narrow(Wide{*inner} * divisor)) return binary(Op::floordiv, numerator.arg(0), number(*both));
+      if (const MaybeInt both = narrow(Wide{*inner} * divisor)) return simplify_floordiv(binary(Op::floordiv, numerator.arg(0), number(*both)));
   return binary(Op::floordiv, numerator, number(divisor));
 }
 
@@ -240,7 +242,7 @@ Expr simplify_mod(Expr expr) {
     if (is_below(rest, *modulus)) return rest;
     if (rest.is(Op::mod)) {  // (x % k) % c = x % c where c divides k
       const MaybeInt inner = literal(rest.arg(1));
-      if (inner && *inner > 0 && *inner % *modulus == 0) return binary(Op::mod, rest.arg(0), divisor.expr());
+      if (inner && *inner > 0 && *inner % *modulus == 0) return simplify_mod(binary(Op::mod, rest.arg(0), divisor.expr()));
     }
   }
   return binary(Op::mod, rest, divisor.expr());

@@ -37,6 +37,14 @@ TEST(SimplifyInteger, is_idempotent) {
   }
 }
 
+TEST(SimplifyInteger, joins_nested_quotients_and_remainders_and_goes_on) {
+  const auto quotient = [](Expr a, std::int64_t b) { return binary(Op::floordiv, a, number(b)); };
+  const auto remainder = [](Expr a, std::int64_t b) { return binary(Op::mod, a, number(b)); };
+  EXPECT_EQ(simplify_integer(quotient(quotient(remainder(j, 8), 3), 4)), number(0));
+  EXPECT_EQ(simplify_integer(quotient(quotient(i * number(6) + j, 2), 3)), i + quotient(j, 6));
+  EXPECT_EQ(simplify_integer(remainder(remainder(i * number(8) + j, 16), 8)), remainder(j, 8));
+}
+
 TEST(SimplifyInteger, gives_equal_sums_one_form) {
   EXPECT_EQ(simplify_integer(i + n - (n - j)), simplify_integer(j + i));
   EXPECT_EQ(simplify_integer((i + c(1)) * c(64) - i * c(64)), c(64));

@@ -6,7 +6,7 @@
 namespace fathom::mutants {
 namespace {
 
-constexpr Plan attention{"attention_nomask"}, causal{"attention_dynamic"}, half{"attention"}, softmax{"softmax"}, logsumexp{"logsumexp"};
+constexpr Plan attention{"attention_nomask"}, half{"attention"}, softmax{"softmax"}, logsumexp{"logsumexp"};
 constexpr Plan rmsnorm{"rmsnorm"}, cross_entropy{"cross_entropy"}, matmul{"matmul_bias_gelu"};
 
 Edit value_edit(std::function<void(kernel::Value&)> f) {
