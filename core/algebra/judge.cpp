@@ -122,7 +122,7 @@ class Search {
   }
 
   static std::vector<std::uint64_t> sequence(std::uint64_t count) {
-    std::vector<std::uint64_t> numbers(count);
+    std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
     std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
     return numbers;
   }

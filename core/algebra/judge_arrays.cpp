@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "algebra/judge_functions.hpp"
+#include "ir/bit_cast.hpp"
 
 namespace fathom::algebra {
 
@@ -144,7 +144,7 @@ double Trial::evaluate(Expr e, Frame& f) {
     if (is_integer(e.node().dtype)) result = result < 0 ? -std::floor(-result) : std::floor(result);
   } else if (e.is(Op::random)) {
     std::uint64_t bits = 0;
-    for (Expr arg : e.args()) bits = hash_combine(bits, std::bit_cast<std::uint64_t>(evaluate(arg, f) + 0.0));
+    for (Expr arg : e.args()) bits = hash_combine(bits, bit_cast<std::uint64_t>(evaluate(arg, f) + 0.0));
     result = static_cast<double>(bits >> 40U) * 0x1p-24;
   } else if (kind(e.op()) != OpKind::special && e.args().size() <= 2) {
     double args[2] = {nan, nan};

@@ -2,7 +2,8 @@
 #include "algebra/judge_residues.hpp"
 
 #include <algorithm>
-#include <bit>
+
+#include "ir/bit_cast.hpp"
 
 namespace fathom::algebra {
 
@@ -147,7 +148,7 @@ Residue Point::value(Expr e) {
 Residue Point::compute(Expr e) {
   switch (e.op()) {
     case Op::number:
-      return e.node().inexact == 0 ? of_rational(e.node().number) : random(std::bit_cast<std::uint64_t>(e.node().inexact));
+      return e.node().inexact == 0 ? of_rational(e.node().number) : random(bit_cast<std::uint64_t>(e.node().inexact));
     case Op::infinity:
       return {0, 0, Kind::plus_infinity};
     case Op::boolean:

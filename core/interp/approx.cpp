@@ -1,8 +1,10 @@
 #include "interp/approx.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "ir/bit_cast.hpp"
 #include "ir/comparison.hpp"
 
 namespace fathom::interp {
@@ -21,7 +23,7 @@ std::int64_t unit(const Bounding& domain, Kind kind) {
 
 bool fits_f32(Wide x) {
   if (x.is_zero()) return true;
-  return (std::bit_cast<std::uint64_t>(x.mantissa()) & below_f32) == 0 && x.exponent() > -125 && x.exponent() <= 128;
+  return (bit_cast<std::uint64_t>(x.mantissa()) & below_f32) == 0 && x.exponent() > -125 && x.exponent() <= 128;
 }
 
 /// What rounding the value once may change.
@@ -56,14 +58,14 @@ Approx undefined(Wide value, bool open, std::uint8_t& flags) {
 /// Factors of at most 26 bits need no fused operation to see it: f32 has 24.
 bool product_is_exact(double a, double b, double product) {
   constexpr std::uint64_t below_26_bits = (std::uint64_t{1} << 27U) - 1;
-  if (((std::bit_cast<std::uint64_t>(a) | std::bit_cast<std::uint64_t>(b)) & below_26_bits) == 0) return true;
+  if (((bit_cast<std::uint64_t>(a) | bit_cast<std::uint64_t>(b)) & below_26_bits) == 0) return true;
   return std::fma(a, b, -product) == 0;
 }
 
 /// As Wide has it: |x| in [2^(exponent-1), 2^exponent). Normal numbers; far below all limits for 0.
-std::int64_t exponent_of(double x) { return static_cast<std::int64_t>((std::bit_cast<std::uint64_t>(x) >> 52U) & 0x7ffU) - 1022; }
+std::int64_t exponent_of(double x) { return static_cast<std::int64_t>((bit_cast<std::uint64_t>(x) >> 52U) & 0x7ffU) - 1022; }
 std::int64_t lowest_bit(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto bits = bit_cast<std::uint64_t>(x);
   const std::uint64_t significand = (bits & ((std::uint64_t{1} << 52U) - 1)) | (std::uint64_t{1} << 52U);
   return exponent_of(x) - 53 + std::countr_zero(significand);
 }
@@ -397,7 +399,7 @@ void Bounding::Sum::add_product(const Bounding& domain, Kind kind, const Approx&
   const bool exact = a.error.is_zero() && b.error.is_zero();
   const double error_a = a.error.as_double(), error_b = b.error.as_double();
   double error = exact ? 0 : std::fabs(x) * error_b + std::fabs(y) * error_a + error_a * error_b;
-  const bool fits = !in_double && (std::bit_cast<std::uint64_t>(product) & below_f32) == 0 && exponent > -125;
+  const bool fits = !in_double && (bit_cast<std::uint64_t>(product) & below_f32) == 0 && exponent > -125;
   if (product != 0 && !(exact && fits && product_is_exact(x, y, product))) {
     const double share = in_double ? 0x1p-52 : domain.options.truncating_matrix_unit ? 0x1p-23 : 0x1p-24;
     error += !in_double && exponent < -125 ? 0x1p-149 : std::fabs(product) * share;  // below the normal numbers: one quantum

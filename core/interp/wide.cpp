@@ -1,6 +1,9 @@
 #include "interp/wide.hpp"
 
 #include <algorithm>
+#include <bit>
+
+#include "ir/bit_cast.hpp"
 
 namespace fathom::interp {
 namespace {
@@ -38,7 +41,7 @@ double Wide::to_double() const {
 }
 
 std::int64_t Wide::lowest_bit() const {
-  const auto bits = std::bit_cast<std::uint64_t>(mantissa_);
+  const auto bits = bit_cast<std::uint64_t>(mantissa_);
   const std::uint64_t significand = (bits & ((std::uint64_t{1} << 52U) - 1)) | (std::uint64_t{1} << 52U);
   return exponent_ - 53 + std::countr_zero(significand);
 }

@@ -3,10 +3,11 @@
 // Exponents saturate: beyond 2^62 a value is infinite, below -2^62 it is 0.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include "ir/bit_cast.hpp"
 
 namespace fathom::interp {
 
@@ -32,7 +33,7 @@ class Wide {
   /// The number as a double; is_within(1000) must hold.
   [[nodiscard]] double as_double() const {
     if (mantissa_ == 0) return mantissa_;
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(mantissa_) + (static_cast<std::uint64_t>(exponent_) << 52U));
+    return bit_cast<double>(bit_cast<std::uint64_t>(mantissa_) + (static_cast<std::uint64_t>(exponent_) << 52U));
   }
   /// Position of the lowest set bit (value is an odd multiple of 2^position). Finite values other than 0.
   [[nodiscard]] std::int64_t lowest_bit() const;
@@ -61,7 +62,7 @@ class Wide {
 inline constexpr std::int64_t wide_exponent_limit = std::int64_t{1} << 62;
 
 inline Wide Wide::normalised(double mantissa, std::int64_t exponent) {
-  const auto bits = std::bit_cast<std::uint64_t>(mantissa);
+  const auto bits = bit_cast<std::uint64_t>(mantissa);
   const auto field = static_cast<std::int64_t>((bits >> 52U) & 0x7ffU);
   if (field == 0x7ff) return {mantissa, std::int64_t{0}};
   if (field == 0) {
@@ -71,7 +72,7 @@ inline Wide Wide::normalised(double mantissa, std::int64_t exponent) {
   const std::int64_t shifted = exponent + field - 1022;
   if (shifted > wide_exponent_limit) return {std::copysign(std::numeric_limits<double>::infinity(), mantissa), std::int64_t{0}};
   if (shifted < -wide_exponent_limit) return {std::copysign(0.0, mantissa), std::int64_t{0}};
-  return {std::bit_cast<double>((bits & ~(std::uint64_t{0x7ff} << 52U)) | (std::uint64_t{1022} << 52U)), shifted};
+  return {bit_cast<double>((bits & ~(std::uint64_t{0x7ff} << 52U)) | (std::uint64_t{1022} << 52U)), shifted};
 }
 
 inline Wide operator+(Wide a, Wide b) {
@@ -83,7 +84,7 @@ inline Wide operator+(Wide a, Wide b) {
   const Wide& small = a_leads ? b : a;
   const std::int64_t distance = large.exponent_ - small.exponent_;
   if (distance > 60) return large;
-  const double scale = std::bit_cast<double>(static_cast<std::uint64_t>(1023 - distance) << 52U);
+  const double scale = bit_cast<double>(static_cast<std::uint64_t>(1023 - distance) << 52U);
   return Wide::normalised(large.mantissa_ + small.mantissa_ * scale, large.exponent_);
 }
 

@@ -2,9 +2,10 @@
 #include "ir/dtype.hpp"
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
+
+#include "ir/bit_cast.hpp"
 
 namespace fathom {
 namespace {
@@ -53,12 +54,12 @@ double round_bits(const Row& type, std::uint64_t bits) {
   const int dropped = 53 - type.precision;
   const std::uint64_t half_below = (std::uint64_t{1} << (dropped - 1)) - 1;
   bits += half_below + ((bits >> dropped) & 1U);
-  return std::bit_cast<double>(bits & ~((std::uint64_t{1} << dropped) - 1));
+  return bit_cast<double>(bits & ~((std::uint64_t{1} << dropped) - 1));
 }
 
 double round_to_float(const Row& type, double x) {
   const double overflow = type.has_infinity ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto bits = bit_cast<std::uint64_t>(x);
   const int place = static_cast<int>((bits >> 52U) & 0x7ffU) - 1023;  // |x| in [2^place, 2^(place+1))
   if (place >= type.min_exponent && place <= 1023) {
     const double rounded = round_bits(type, bits);

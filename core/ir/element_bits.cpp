@@ -1,9 +1,10 @@
 #include "ir/element_bits.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
+
+#include "ir/bit_cast.hpp"
 
 namespace fathom {
 namespace {
@@ -63,8 +64,8 @@ double small_float_value(Format format, std::uint64_t bits) {
 
 std::uint64_t to_bits(DType dtype, double value) {
   const double rounded = round_to(dtype, value);
-  if (dtype == DType::f64) return std::bit_cast<std::uint64_t>(rounded);
-  if (dtype == DType::f32 || dtype == DType::real) return std::bit_cast<std::uint32_t>(static_cast<float>(rounded));
+  if (dtype == DType::f64) return bit_cast<std::uint64_t>(rounded);
+  if (dtype == DType::f32 || dtype == DType::real) return bit_cast<std::uint32_t>(static_cast<float>(rounded));
   if (is_float(dtype)) return small_float_bits(format_of(dtype), rounded);
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(rounded));
 }
@@ -72,10 +73,10 @@ std::uint64_t to_bits(DType dtype, double value) {
 double from_bits(DType dtype, std::uint64_t bits) {
   switch (dtype) {
     case DType::f64:
-      return std::bit_cast<double>(bits);
+      return bit_cast<double>(bits);
     case DType::f32:
     case DType::real:
-      return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+      return static_cast<double>(bit_cast<float>(static_cast<std::uint32_t>(bits)));
     case DType::i64:
       return static_cast<double>(static_cast<std::int64_t>(bits));
     case DType::i32:

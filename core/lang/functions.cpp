@@ -8,7 +8,7 @@
 namespace fathom::lang {
 namespace {
 
-constexpr std::size_t saturated = std::size_t{1} << 40U;
+constexpr std::size_t saturated = std::size_t{1} << 30U;  // a sum of two fits 32 bits: the web build
 
 std::size_t plus(std::size_t a, std::size_t b) { return std::min(saturated, a + b); }
 std::size_t times(std::size_t a, std::size_t b) { return a != 0 && b > saturated / a ? saturated : a * b; }
