@@ -175,16 +175,17 @@ class ArrayTest {
   ArrayTest(const ProgramView& view, const Statement& consumer, const Form& form, std::set<Symbol> running)
       : view_(view), consumer_(consumer), form_(form), running_(std::move(running)), parameters_(parameters_of(view.program(), consumer)) {}
 
-  /// What fails, with the array; empty: nothing.
-  std::string run() {
+  /// What fails, with the array; empty: nothing. A round takes the first tensor through all families.
+  std::string run(std::uint64_t rounds) {
     for (const std::int64_t length : {std::int64_t{2}, std::int64_t{5}, std::int64_t{1}}) {
       const auto dims = small_dims(view_.program(), consumer_, length);
       if (!dims) continue;
-      for (std::uint64_t seed = 0; seed < 2 * static_cast<std::uint64_t>(Family::count); ++seed) {
+      for (std::uint64_t seed = 0; seed < rounds * static_cast<std::uint64_t>(Family::count); ++seed) {
         const auto inputs = make_inputs(*dims, seed, length);
         if (!inputs || !is_admitted(view_, consumer_, *inputs)) continue;
-        for (const Arithmetic arithmetic : {Arithmetic::wide, Arithmetic::single_range})
-          if (std::string failed = test(*inputs, arithmetic); !failed.empty()) return failed;
+        if (std::string failed = test(*inputs, Arithmetic::wide); !failed.empty()) return failed;
+        if (!may_leave_single_range(seed)) continue;
+        if (std::string failed = test(*inputs, Arithmetic::single_range); !failed.empty()) return failed;
       }
     }
     return {};
@@ -194,6 +195,13 @@ class ArrayTest {
   [[nodiscard]] int folds() const { return folds_; }
 
  private:
+  static Family family_of_first(std::uint64_t seed) { return static_cast<Family>(seed % static_cast<std::uint64_t>(Family::count)); }
+  /// Where scores are small, what single precision keeps is what doubles keep.
+  static bool may_leave_single_range(std::uint64_t seed) {
+    const Family family = family_of_first(seed);
+    return family == Family::large || family == Family::masked || family == Family::masked_prefix;
+  }
+
   std::optional<Inputs> make_inputs(const DimValues& dims, std::uint64_t seed, std::int64_t length) const {
     Inputs inputs{dims, {}};
     std::uint64_t number = 0;
@@ -205,7 +213,7 @@ class ArrayTest {
       for (const std::int64_t extent : *shape) size *= static_cast<std::size_t>(extent);
       const std::uint64_t key = hash_combine(hash_combine(seed + 1, static_cast<std::uint64_t>(length)), ++number);
       // the first tensor goes through all families, the others take their own
-      const auto family = static_cast<Family>((number == 1 ? seed : key) % static_cast<std::uint64_t>(Family::count));
+      const Family family = family_of_first(number == 1 ? seed : key);
       for (std::size_t i = 0; i < size; ++i) table.data.push_back(element(*parameter, family, key, i, size, length));
       inputs.tables.emplace(parameter->name, std::move(table));
     }
@@ -287,10 +295,11 @@ Certificate certify(const ProgramView& view, const std::vector<Fusion>& fusions,
     if (std::string failed = exact.run(points); !failed.empty())
       return {Outcome::failed, fmt::format("At a random point, exactly: {}.", failed)};
   if (points == exact_points && tests == Tests::arrays_where_nothing_is_exact)
-    return {Outcome::passed, fmt::format("Tested exactly at {} random points (values mod {}, exponents mod {}).", points, value_modulus,
-                                         exponent_modulus)};
+    return {Outcome::passed,
+            fmt::format("Tested exactly at {} random points (values mod {}, exponents mod {}).", points, value_modulus, exponent_modulus)};
   ArrayTest arrays(view, *consumer, *form, running_with(fusions, fusion));
-  if (std::string failed = arrays.run(); !failed.empty()) return {Outcome::failed, fmt::format("On an array, {}.", failed)};
+  if (std::string failed = arrays.run(tests == Tests::all ? 2 : 1); !failed.empty())
+    return {Outcome::failed, fmt::format("On an array, {}.", failed)};
   if (arrays.folds() < 4)
     return {Outcome::undecided, "No small array could be found on which the text has a value and the laws could be tested."};
   const std::string exactly = points == 0 ? std::string{}

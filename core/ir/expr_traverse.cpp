@@ -27,6 +27,7 @@ class NodeMap {
   bool insert(const ExprNode* node, T value) {
     if (find(node) != nullptr) return false;
     if (few_.size() < most_in_line) {
+      if (few_.empty()) few_.reserve(most_in_line);
       few_.emplace_back(node, value);
       return true;
     }
@@ -196,7 +197,9 @@ void visit(Expr root, const std::function<void(Expr)>& f) {
   if (!root) return;
   if (root.args().empty()) return f(root);
   Nodes seen;
-  std::vector<std::pair<Expr, std::size_t>> stack = {{root, 0}};
+  std::vector<std::pair<Expr, std::size_t>> stack;
+  stack.reserve(16);
+  stack.emplace_back(root, 0);
   seen.insert(&root.node(), {});
   while (!stack.empty()) {
     auto& [expr, next] = stack.back();
@@ -215,8 +218,11 @@ Expr transform(Expr root, const std::function<Expr(Expr)>& f) {
   if (!root) return root;
   NodeMap<Expr> done;
   visit(root, [&](Expr expr) {
+    const auto result_of = [&](Expr arg) { return arg ? done.at(&arg.node()) : arg; };
+    const bool same = std::all_of(expr.args().begin(), expr.args().end(), [&](Expr arg) { return result_of(arg) == arg; });
+    if (same) return void(done.insert(&expr.node(), f(expr)));
     std::vector<Expr> args;
-    for (const Expr arg : expr.args()) args.push_back(arg ? done.at(&arg.node()) : arg);
+    for (const Expr arg : expr.args()) args.push_back(result_of(arg));
     done.insert(&expr.node(), f(with_args(expr, std::move(args))));
   });
   return done.at(&root.node());

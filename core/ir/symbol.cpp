@@ -26,7 +26,9 @@ Symbol::Symbol() {
 Symbol::Symbol(std::string_view text) {
   Table& names = table();
   const std::lock_guard lock(names.mutex);
-  text_ = &*names.texts.emplace(text).first;
+  std::string copy(text);
+  const auto known = names.texts.find(copy);  // an emplace would make a node first
+  text_ = known != names.texts.end() ? &*known : &*names.texts.insert(std::move(copy)).first;
 }
 
 std::size_t Symbol::hash() const { return static_cast<std::size_t>(hash_bytes(*text_)); }

@@ -314,7 +314,7 @@ class NestCounter {
       facts.gauges = variation_of(facts.gauge_indices, statement.axes);
     }
     if (!takes_place_of_operand(statement, facts.result_names))
-      count_tile(statement.name.text(), facts.result_names, statement.axes, bytes_per_element(*program_, statement.name));
+      count_tile(read(statement.name, {}), facts.result_names, statement.axes, bytes_per_element(*program_, statement.name));
     return facts;
   }
 
@@ -363,7 +363,7 @@ class NestCounter {
       const auto last = std::find(variation.in_frame.rbegin(), variation.in_frame.rend(), true);
       const auto depth = static_cast<std::size_t>(variation.in_frame.rend() - last);
       facts.reads.push_back({e, element_bytes, std::move(variation), depth});
-      count_tile(print(e), indices, facts.axes, element_bytes);
+      count_tile(e, indices, facts.axes, element_bytes);
     });
   }
 
@@ -408,10 +408,10 @@ class NestCounter {
     loaded_[each.expr.name()] += evaluations(each.variation, deeper).exact * each.element_bytes;
   }
 
-  void count_tile(const std::string& name, const std::set<Symbol>& indices, const std::vector<math::Axis>& axes, double element_bytes) {
+  void count_tile(Expr tile, const std::set<Symbol>& indices, const std::vector<math::Axis>& axes, double element_bytes) {
     double elements = 1;
     for (const Symbol each : indices) elements *= box_of(each, axes);
-    double& bytes = tiles_[name];
+    double& bytes = tiles_[tile];
     bytes = std::max(bytes, elements * element_bytes);
   }
   double box_of(Symbol name, const std::vector<math::Axis>& axes) {
@@ -451,7 +451,7 @@ class NestCounter {
   std::set<Expr> paid_;  ///< reads and factors that a statement of the nest pays for already
   bool sampled_ = false;
   std::map<Symbol, double> loaded_;
-  std::map<std::string, double> tiles_;
+  std::map<Expr, double> tiles_;  ///< bytes of what is read, or computed (as a read without subscripts)
 };
 
 void statements_under(const NodeRef& node, std::set<Symbol>& names) {
