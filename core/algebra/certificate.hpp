@@ -17,7 +17,8 @@ struct Certificate {
   std::string says;  ///< one sentence: what was tested and how, or which law failed where
 };
 
-/// The arrays are the dear part. Of a normal form, whose opened program passed all tests, they are run once, and only where nothing is exact.
+/// The arrays are the dear part. Of a normal form, whose opened program passed all tests, they are run once, and only where nothing is
+/// exact.
 enum class Tests : std::uint8_t { all, arrays_where_nothing_is_exact };
 
 /// Of a fusion that is factored, absorbed or repaired; `fusions`: all of the program, in its order.

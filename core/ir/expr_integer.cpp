@@ -198,7 +198,8 @@ Expr without_common_factor(const Polynomial& rest, std::int64_t divisor) {
   if (is_below(numerator, divisor)) return number(0);
   if (numerator.is(Op::floordiv))  // (x // a) // b = x // (a*b) for positive a, b
     if (const MaybeInt inner = literal(numerator.arg(1)); inner && *inner > 0)
-      if (const MaybeInt both = narrow(Wide{*inner} * divisor)) return simplify_floordiv(binary(Op::floordiv, numerator.arg(0), number(*both)));
+      if (const MaybeInt both = narrow(Wide{*inner} * divisor))
+        return simplify_floordiv(binary(Op::floordiv, numerator.arg(0), number(*both)));
   return binary(Op::floordiv, numerator, number(divisor));
 }
 

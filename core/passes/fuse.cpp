@@ -90,7 +90,8 @@ Result<Expr> as_move(Expr written, const math::Repair& repair, const math::Progr
 
 class Fuser {
  public:
-  Fuser(const Ir& ir, StepLog& log) : program_(ir.loop()), current_(ir), log_(&log), knowledge_{&log.normalised(), &log.normalised_analysis()} {}
+  Fuser(const Ir& ir, StepLog& log)
+      : program_(ir.loop()), current_(ir), log_(&log), knowledge_{&log.normalised(), &log.normalised_analysis()} {}
 
   Ir run() {
     std::vector<Symbol> consumers;

@@ -222,7 +222,10 @@ Refusal too_large(std::int64_t tile, const TileSite& site, double bytes, const T
 class Tiler {
  public:
   Tiler(const Ir& ir, StepLog& log)
-      : program_(ir.loop()), current_(ir), log_(&log), judge_(fuse_all(program_, {&log.normalised(), &log.normalised_analysis()}), log.target()) {}
+      : program_(ir.loop()),
+        current_(ir),
+        log_(&log),
+        judge_(fuse_all(program_, {&log.normalised(), &log.normalised_analysis()}), log.target()) {}
 
   Ir run() {
     const std::vector<TileSite> sites = Sites(program_, log_->target()).run();
