@@ -4,7 +4,7 @@ option(FATHOM_CPU "Build the CPU back end (needs LLVM 19.1)" ON)
 option(FATHOM_WERROR "Treat warnings as errors: on for developers, off for users with other compilers" ON)
 option(FATHOM_BENCHMARKS "Build the benchmarks" OFF)
 option(FATHOM_PCH "Precompile the common headers: faster from nothing, no sharing between build folders" OFF)
-option(FATHOM_UNITY "Compile several files as one: a third of the time from nothing, more after a change" OFF)
+option(FATHOM_UNITY "Compile several files as one: less time from nothing, more after a change" OFF)
 set(FATHOM_SANITIZE "" CACHE STRING "address;undefined or thread")
 
 find_program(CCACHE ccache)

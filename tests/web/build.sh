@@ -10,4 +10,4 @@ for library in nlohmann fmt tl; do
   [ -e "/usr/include/$library" ] && ln -sfn "/usr/include/$library" "$headers/$library"
 done
 emcmake cmake -S . -B build/web -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DFATHOM_TESTS=OFF -DFATHOM_PCH=ON -DFATHOM_UNITY=ON -DFATHOM_CPU=OFF -DFATHOM_HEADERS="$headers"
-ninja -k 0 -C build/web all print_plans
+ninja -C build/web all print_plans
