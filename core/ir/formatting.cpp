@@ -1,8 +1,10 @@
 // The implementation of fmt 9, compiled once: as a header-only library it took half of every file's compile time, and Debian has no static
 // library of it. Other versions are linked (cmake/options.cmake).
-#include <fmt/format-inl.h>
+#include <fmt/core.h>
 
 #if FMT_VERSION < 100000
+#include <fmt/format-inl.h>
+
 FMT_BEGIN_NAMESPACE
 namespace detail {
 template FMT_API thousands_sep_result<char> thousands_sep_impl(locale_ref);
