@@ -52,21 +52,23 @@ std::vector<Derived> derive_all(const Facts& facts) {
   return all;
 }
 
-Analysis analyse(const math::Program& opened) {
-  const ProgramView view(opened);
+namespace {
+
+Analysis conclude(const math::Program& program, Tests tests) {
+  const ProgramView view(program);
   const Facts facts(view);
   Analysis analysis;
   for (Derived& derived : derive_all(facts)) analysis.fusions.push_back(std::move(derived.fusion));
-  certify_all(view, analysis.fusions, Tests::all);
+  certify_all(view, analysis.fusions, tests);
   return analysis;
 }
 
+}  // namespace
+
+Analysis analyse(const math::Program& opened) { return conclude(opened, Tests::all); }
+
 Analysis analyse_normal_form(const math::Program& normalised, const Analysis& of_opened) {
-  const ProgramView view(normalised);
-  const Facts facts(view);
-  Analysis analysis;
-  for (Derived& derived : derive_all(facts)) analysis.fusions.push_back(std::move(derived.fusion));
-  certify_all(view, analysis.fusions, Tests::arrays_where_nothing_is_exact);
+  Analysis analysis = conclude(normalised, Tests::arrays_where_nothing_is_exact);
   for (Fusion& fusion : analysis.fusions) {
     const Fusion* told = of_opened.find(fusion.consumer);
     if (told != nullptr && told->refusal && fusion.refusal) fusion.refusal = told->refusal;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/bit_cast.hpp"
+#include "ir/comparison.hpp"
 
 namespace fathom::algebra {
 
@@ -75,20 +76,6 @@ Residue raised(const Residue& a, Rational power) {
   const std::uint64_t n = static_cast<std::uint64_t>(power.num() < 0 ? -(power.num() + 1) : power.num()) + (power.num() < 0 ? 1U : 0U);
   const Residue result{power_mod(base.value, n, p), power_mod(base.exponent, n, q), Kind::finite};
   return power.num() < 0 ? reciprocal(result) : result;
-}
-
-bool is_condition(Op op) {
-  switch (op) {
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace
@@ -170,7 +157,7 @@ Residue Point::compute(Expr e) {
     default:
       break;
   }
-  if (is_condition(e.op())) return compare(e);
+  if (is_comparison(e.op())) return compare(e);
   std::vector<Residue> args;
   for (Expr arg : e.args()) args.push_back(value(arg));
   if (std::any_of(args.begin(), args.end(), [](const Residue& r) { return r.kind == Kind::undefined; })) return undefined;

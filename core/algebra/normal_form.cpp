@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "algebra/rules/rule.hpp"
+#include "ir/comparison.hpp"
 
 namespace fathom::algebra {
 
@@ -16,15 +17,9 @@ bool is_condition(Op op) {
     case Op::logical_and:
     case Op::logical_or:
     case Op::logical_not:
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
       return true;
     default:
-      return false;
+      return is_comparison(op);
   }
 }
 

@@ -68,6 +68,14 @@ class Evaluator {
   };
   [[nodiscard]] Shape common_shape(std::initializer_list<const Col*> columns) const;
   [[nodiscard]] Shape shape_of_axes(std::vector<int> axes) const;
+  /// A column of that kind, an element for every point of the shape.
+  static std::shared_ptr<Col> column_over(Kind kind, const Shape& shape) {
+    auto column = std::make_shared<Col>();
+    column->kind = kind;
+    column->axes = shape.axes;
+    column->resize(shape.size());
+    return column;
+  }
   [[nodiscard]] std::vector<std::int64_t> strides(const Col& column, const std::vector<int>& axes) const;
   /// Accounts for n elements; false (and a failure) when the limit is passed.
   bool spend(std::size_t n);

@@ -158,10 +158,7 @@ template <class D>
 auto Evaluator<D>::discrete_binary(Op op, const Ref& a, const Ref& b) -> Ref {
   const Shape shape = common_shape({a.get(), b.get()});
   if (!spend(shape.size())) return a;
-  auto result = std::make_shared<Col>();
-  result->kind = Kind::integer;
-  result->axes = shape.axes;
-  result->resize(shape.size());
+  const auto result = column_over(Kind::integer, shape);
   sweep<2>(shape.extents, {strides(*a, shape.axes), strides(*b, shape.axes)}, [&](std::size_t i, const auto& at) {
     const auto ia = static_cast<std::size_t>(at[0]);
     const auto ib = static_cast<std::size_t>(at[1]);
@@ -183,10 +180,7 @@ auto Evaluator<D>::real_binary(Op op, Kind kind, const Ref& a, const Ref& b) -> 
   if (!spend(shape.size())) return a;
   const Ref left = as_kind(a, kind);
   const Ref right = as_kind(b, kind);
-  auto result = std::make_shared<Col>();
-  result->kind = kind;
-  result->axes = shape.axes;
-  result->resize(shape.size());
+  const auto result = column_over(kind, shape);
   const bool flagged = !left->flags.empty() || !right->flags.empty();
   sweep<2>(shape.extents, {strides(*left, shape.axes), strides(*right, shape.axes)}, [&](std::size_t i, const auto& at) {
     const Value& x = left->real[static_cast<std::size_t>(at[0])];
@@ -215,10 +209,7 @@ auto Evaluator<D>::comparison(Op op, const Ref& a, const Ref& b) -> Ref {
   const Kind kind = join(real_kind(*a), real_kind(*b));
   const Ref left = discrete ? a : as_kind(a, kind);
   const Ref right = discrete ? b : as_kind(b, kind);
-  auto result = std::make_shared<Col>();
-  result->kind = Kind::boolean;
-  result->axes = shape.axes;
-  result->resize(shape.size());
+  const auto result = column_over(Kind::boolean, shape);
   sweep<2>(shape.extents, {strides(*left, shape.axes), strides(*right, shape.axes)}, [&](std::size_t i, const auto& at) {
     const auto ia = static_cast<std::size_t>(at[0]);
     const auto ib = static_cast<std::size_t>(at[1]);
@@ -240,10 +231,7 @@ auto Evaluator<D>::logical(Op op, const Ref& a, const Ref& b) -> Ref {
   const Ref left = as_kind(a, Kind::boolean);
   const Ref right = as_kind(b, Kind::boolean);
   const std::int64_t deciding = op == Op::logical_or ? 1 : 0;  // the value that decides whatever the other operand is
-  auto result = std::make_shared<Col>();
-  result->kind = Kind::boolean;
-  result->axes = shape.axes;
-  result->resize(shape.size());
+  const auto result = column_over(Kind::boolean, shape);
   sweep<2>(shape.extents, {strides(*left, shape.axes), strides(*right, shape.axes)}, [&](std::size_t i, const auto& at) {
     const auto ia = static_cast<std::size_t>(at[0]);
     const auto ib = static_cast<std::size_t>(at[1]);
@@ -277,10 +265,7 @@ auto Evaluator<D>::select(const Ref& condition, const Ref& then, const Ref& othe
   const Ref test = as_kind(condition, Kind::boolean);
   const Ref yes = as_kind(then, kind);
   const Ref no = as_kind(otherwise, kind);
-  auto result = std::make_shared<Col>();
-  result->kind = kind;
-  result->axes = shape.axes;
-  result->resize(shape.size());
+  const auto result = column_over(kind, shape);
   sweep<3>(shape.extents, {strides(*test, shape.axes), strides(*yes, shape.axes), strides(*no, shape.axes)},
            [&](std::size_t i, const auto& at) {
              const std::uint8_t doubt = test->flag(static_cast<std::size_t>(at[0])) & carried_flags;

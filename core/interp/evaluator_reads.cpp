@@ -33,10 +33,7 @@ auto Evaluator<D>::read(Expr expr) -> Ref {
     if (failure_) return subscript;
     const Shape shape = common_shape({offset.get(), subscript.get()});
     if (!spend(shape.size())) return subscript;
-    auto next = std::make_shared<Col>();
-    next->kind = Kind::integer;
-    next->axes = shape.axes;
-    next->resize(shape.size());
+    auto next = column_over(Kind::integer, shape);
     sweep<2>(shape.extents, {strides(*offset, shape.axes), strides(*subscript, shape.axes)}, [&](std::size_t i, const auto& at) {
       const std::int64_t before = offset->whole[static_cast<std::size_t>(at[0])];
       const std::int64_t position = subscript->whole[static_cast<std::size_t>(at[1])] - tensor->lo[axis];
@@ -93,10 +90,7 @@ auto Evaluator<D>::read_box(const Tensor<Value>& tensor, Expr expr) -> Ref {
   for (const auto& [axis, step] : steps) axes.push_back(axis), along.push_back(step);
   const Shape shape = shape_of_axes(std::move(axes));
   if (!spend(shape.size())) return constant(tensor.kind, 0, 0);
-  auto result = std::make_shared<Col>();
-  result->kind = tensor.kind;
-  result->axes = shape.axes;
-  result->resize(shape.size());
+  const auto result = column_over(tensor.kind, shape);
   sweep<1>(shape.extents, {along}, [&](std::size_t i, const auto& at) {
     const auto from = static_cast<std::size_t>(base + at[0]);
     if (is_discrete(tensor.kind)) {
@@ -123,10 +117,7 @@ auto Evaluator<D>::random(Expr expr) -> Ref {
   if (args.empty()) return fail("`random` needs a seed.");
   if (!spend(shape.size() * args.size())) return args.front();
   std::vector<std::vector<std::int64_t>> values(args.size(), std::vector<std::int64_t>(shape.size()));
-  auto result = std::make_shared<Col>();
-  result->kind = Kind::single;
-  result->axes = shape.axes;
-  result->resize(shape.size());
+  const auto result = column_over(Kind::single, shape);
   for (std::size_t k = 0; k < args.size(); ++k)
     sweep<1>(shape.extents, {strides(*args[k], shape.axes)}, [&](std::size_t i, const auto& at) {
       values[k][i] = args[k]->whole[static_cast<std::size_t>(at[0])];

@@ -87,14 +87,16 @@ std::string says_of(const loop::Program& plan) {
 Result<Ir> make_loops(const Ir& ir, StepLog& log) {
   math::Program program = ir.math();
   loop::Program plan = plan_loops(program);
+  bool recomputes = false;
   for (const StoreSite& site : store_sites(plan)) {
     const math::Program without = inlined(program, *program.find(site.statement), site.home);
     loop::Program other = plan_loops(without);
     if (log.decide(proposal_for(site, plan, other, log)).choice != "recompute") continue;
     program = without;
     plan = std::move(other);
-    log.set_normalised(program);
+    recomputes = true;
   }
+  if (recomputes) log.set_normalised(program);
   StepLog::Note note;
   note.id = "make-loops";
   note.title = "Make loops";

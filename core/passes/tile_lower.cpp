@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "ir/comparison.hpp"
 #include "passes/tile_scope.hpp"
 
 namespace fathom::passes {
 namespace {
 
 constexpr int max_anew = 64;
-
-bool is_comparison(Op op) { return op == Op::eq || op == Op::ne || op == Op::lt || op == Op::le || op == Op::gt || op == Op::ge; }
 
 const math::Axis* own_axis(const math::Statement& s, Symbol index) {
   for (const math::Axis& axis : s.axes) {

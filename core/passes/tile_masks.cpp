@@ -164,7 +164,7 @@ class Tail {
   /// A product of two tiles stays one: both operands are 0 outside, by fill or by mask, so that no NaN meets the 0 of the other.
   bool try_operands(const Failure& f) {
     if (!f.lifted.is(Op::mul) || constant_value(f.identity) != 0) return false;
-    const std::map<Symbol, Expr> masks = masks_, fills = fills_;
+    const std::map<Symbol, Expr> masks = masks_;
     for (const Expr operand : f.lifted.args()) {
       if (!operand.is(Op::read)) continue;
       const Symbol name = operand.name();
@@ -175,7 +175,6 @@ class Tail {
     }
     if (masks_.size() != masks.size() && helps(f)) return true;
     masks_ = masks;
-    fills_ = fills;
     return false;
   }
 
