@@ -7,7 +7,7 @@
 #include "algebra/judge_functions.hpp"
 #include "algebra/judge_residues.hpp"
 #include "algebra_test.hpp"
-#include "oracle.hpp"
+#include "derivations.hpp"
 
 namespace fathom::algebra {
 namespace {
@@ -16,9 +16,9 @@ using Outcome = Certificate::Outcome;
 
 TEST(Certificate, everything_derived_of_the_oracles_texts_has_one) {
   int certified = 0;
-  for (const auto& entry : oracle_entries()) {
+  for (const auto& entry : test::derivations()) {
     const std::string id = entry.at("id").get<std::string>();
-    const Analysis analysis = analyse(parse_opened(oracle_text(id)));
+    const Analysis analysis = analyse(parse_opened(test::derivation_text(id)));
     for (const Fusion& fusion : analysis.fusions) {
       if (fusion.refusal) {
         EXPECT_EQ(fusion.refusal->reason.find("certificate"), std::string::npos) << id << ": " << fusion.refusal->reason;
@@ -34,7 +34,7 @@ TEST(Certificate, everything_derived_of_the_oracles_texts_has_one) {
 
 /// A fusion of a text, changed by `mutate`, and what its certificate says.
 Certificate of_mutant(const std::string& id, const std::string& consumer, const std::function<void(Fusion&)>& mutate) {
-  const math::Program opened = parse_opened(oracle_text(id));
+  const math::Program opened = parse_opened(test::derivation_text(id));
   Analysis analysis = analyse(opened);
   for (Fusion& fusion : analysis.fusions)
     if (fusion.consumer == Symbol(consumer)) {
@@ -117,7 +117,7 @@ TEST(Certificate, a_fusion_that_is_left_alone_passes_where_its_mutants_fail) {
 }
 
 TEST(Certificate, a_failed_one_takes_the_fusion_back_and_what_builds_on_it) {
-  const math::Program opened = parse_opened(oracle_text("softmax_hand"));
+  const math::Program opened = parse_opened(test::derivation_text("softmax_hand"));
   std::vector<Fusion> fusions = analyse(opened).fusions;
   for (Fusion& fusion : fusions)
     if (fusion.consumer == Symbol("l")) carried(fusion).move = symbol(carried(fusion).name);

@@ -1,24 +1,16 @@
 // The oracle: 99 texts worked independently of the compiler, with accepted answers, causes of refusals and witnesses.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "algebra/view.hpp"
 #include "algebra_test.hpp"
+#include "derivations.hpp"
 
 namespace fathom::algebra {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-const Json& entries() {
-  static const Json all = [] {
-    std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/tests/cases/derivations.json");
-    return Json::parse(file, nullptr, false);
-  }();
-  return all.at("entries");
-}
+using test::Json;
+using test::derivations;
 
 std::string kind_of(const Fusion& fusion) { return fusion.refusal ? "refused" : std::string(name(fusion.kind)); }
 
@@ -31,10 +23,10 @@ bool is_accepted(const Json& entry, const Fusion& fusion) {
          fusion.refusal->reason.find("not supported yet") != std::string::npos;
 }
 
-TEST(Derivations, all_99_are_there) { EXPECT_EQ(entries().size(), 99U); }
+TEST(Derivations, all_99_are_there) { EXPECT_EQ(derivations().size(), 99U); }
 
 TEST(Derivations, every_focus_gets_an_accepted_answer) {
-  for (const Json& entry : entries()) {
+  for (const Json& entry : derivations()) {
     const std::string id = entry.at("id").get<std::string>();
     const Analysis analysis = analyse(parse_opened(entry.at("text").get<std::string>()));
     const Fusion* fusion = analysis.find(Symbol(entry.at("focus").get<std::string>()));
@@ -46,7 +38,7 @@ TEST(Derivations, every_focus_gets_an_accepted_answer) {
 }
 
 TEST(Derivations, ranks_are_those_of_the_oracle) {
-  for (const Json& entry : entries()) {
+  for (const Json& entry : derivations()) {
     const Analysis analysis = analyse(parse_opened(entry.at("text").get<std::string>()));
     const Fusion* fusion = analysis.find(Symbol(entry.at("focus").get<std::string>()));
     if (fusion == nullptr || !fusion->rank || !entry.at("rank").is_number() || kind_of(*fusion) != entry.at("kind").get<std::string>())
@@ -62,7 +54,7 @@ std::string without_spaces(std::string text) {
 
 TEST(Derivations, refused_entries_are_refused_for_the_stated_cause) {
   const std::vector<std::string> causes = {"is not of finite rank", "range:", "identity index", "condition compares", "log("};
-  for (const Json& entry : entries()) {
+  for (const Json& entry : derivations()) {
     if (entry.at("kind") != "refused") continue;
     const std::string id = entry.at("id").get<std::string>();
     const Analysis analysis = analyse(parse_opened(entry.at("text").get<std::string>()));
@@ -86,21 +78,16 @@ TEST(Derivations, refused_entries_are_refused_for_the_stated_cause) {
   }
 }
 
-double number_of(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>() ? 1 : 0;
-  return json.is_number() ? json.get<double>() : std::strtod(json.get<std::string>().c_str(), nullptr);
-}
-
-void flatten(const Json& json, Array& array, std::size_t depth) {
-  if (!json.is_array()) return array.data.push_back(number_of(json));
-  if (array.shape.size() <= depth) array.shape.push_back(static_cast<std::int64_t>(json.size()));
-  for (const Json& item : json) flatten(item, array, depth + 1);
+Array array_of(const Json& json) {
+  Array array;
+  test::flatten(json, array.shape, array.data);
+  return array;
 }
 
 Scene scene_of(const Json& witness) {
   Scene scene;
   for (const auto& [name, value] : witness.at("dims").items()) scene.dims[Symbol(name)] = value.get<std::int64_t>();
-  for (const auto& [name, value] : witness.at("inputs").items()) flatten(value, scene.arrays[Symbol(name)], 0);
+  for (const auto& [name, value] : witness.at("inputs").items()) scene.arrays[Symbol(name)] = array_of(value);
   return scene;
 }
 
@@ -123,7 +110,7 @@ class Folds : public testing::TestWithParam<Fold> {};
 TEST_P(Folds, of_every_fused_entry_give_the_witnesses_results) {
   const std::vector<std::vector<double>> cuts = {
       {}, {0.5}, {0.25, 0.25, 0.75}, {0.0, 0.125, 0.5, 0.875}, {0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875}};
-  for (const Json& entry : entries()) {
+  for (const Json& entry : derivations()) {
     const math::Program unified = unify_indices(parse_opened(entry.at("text").get<std::string>()));
     const Analysis analysis = analyse(unified);
     for (const Json& witness : entry.at("witness"))
@@ -131,8 +118,7 @@ TEST_P(Folds, of_every_fused_entry_give_the_witnesses_results) {
         Scene scene = scene_of(witness);
         fold_all(unified, analysis, scene, GetParam(), cut);
         for (const auto& [name, value] : witness.at("expected").items()) {
-          Array expected;
-          flatten(value, expected, 0);
+          const Array expected = array_of(value);
           expect_close(entry.at("id").get<std::string>() + " " + witness.at("family").get<std::string>() + " in " +
                            std::to_string(cut.size() + 1) + " tiles",
                        scene.arrays[Symbol(name)], expected);
@@ -158,7 +144,7 @@ TEST(FoldsThemselves, catch_a_repair_that_does_not_move) {
 }
 
 TEST(Derivations, normal_forms_have_the_texts_values) {
-  for (const Json& entry : entries()) {
+  for (const Json& entry : derivations()) {
     const math::Program opened = parse_opened(entry.at("text").get<std::string>());
     const math::Program normal = normalise(opened, analyse(opened)).program;
     const auto valid = math::verify(normal);
@@ -167,8 +153,7 @@ TEST(Derivations, normal_forms_have_the_texts_values) {
       Scene scene = scene_of(witness);
       evaluate_all(normal, scene);
       for (const auto& [name, value] : witness.at("expected").items()) {
-        Array expected;
-        flatten(value, expected, 0);
+        const Array expected = array_of(value);
         expect_close(entry.at("id").get<std::string>() + " " + witness.at("family").get<std::string>(), scene.arrays[Symbol(name)],
                      expected);
       }

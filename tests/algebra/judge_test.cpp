@@ -5,7 +5,7 @@
 
 #include "algebra/view.hpp"
 #include "algebra_test.hpp"
-#include "oracle.hpp"
+#include "derivations.hpp"
 
 namespace fathom::algebra {
 namespace {
@@ -45,7 +45,7 @@ const Case right[] = {
 
 TEST(Judge, right_repairs_are_derived_however_they_are_spelled) {
   for (const Case& c : right) {
-    const Judgement judgement = judge(parse_opened(oracle_text(c.id)), c.consumer, c.repair);
+    const Judgement judgement = judge(parse_opened(test::derivation_text(c.id)), c.consumer, c.repair);
     EXPECT_EQ(judgement.verdict, Verdict::derived) << c.id << " " << c.repair << ": " << judgement.says << " " << judgement.counterexample;
     ASSERT_FALSE(judgement.derivation.empty()) << c.id << " " << c.repair;
     for (const DerivationLine& line : judgement.derivation) EXPECT_FALSE(line.rule.empty());
@@ -191,7 +191,7 @@ std::vector<double> folded_with(const math::Program& program, const Case& c, con
 
 TEST(Judge, wrong_repairs_are_refuted_by_an_array_that_folds_to_the_values_told) {
   for (const Case& c : wrong) {
-    const math::Program opened = unify_indices(parse_opened(oracle_text(c.id)));
+    const math::Program opened = unify_indices(parse_opened(test::derivation_text(c.id)));
     const Judgement judgement = judge(opened, c.consumer, c.repair);
     const std::string where = std::string(c.id) + " " + c.repair + ": " + judgement.counterexample;
     ASSERT_EQ(judgement.verdict, Verdict::refuted) << where << judgement.says;
@@ -228,7 +228,7 @@ TEST(Judge, the_consumers_own_reducer_counts) {
 }
 
 TEST(Judge, a_refused_consumer_has_no_repair_that_is_derived) {
-  const math::Program opened = parse_opened(oracle_text("relu_difference"));
+  const math::Program opened = parse_opened(test::derivation_text("relu_difference"));
   const Judgement judgement = judge(opened, "o", "acc");
   EXPECT_EQ(judgement.verdict, Verdict::refuted) << judgement.says;
   EXPECT_FALSE(judgement.counterexample.empty());
@@ -236,11 +236,11 @@ TEST(Judge, a_refused_consumer_has_no_repair_that_is_derived) {
 
 TEST(Judge, what_neither_arrays_nor_rules_decide_is_undecided) {
   // Right, by equality with the running maximum, which no rule here separates.
-  EXPECT_EQ(judge(parse_opened(oracle_text("top1_value")), "o", "where(m == m', acc, 0)").verdict, Verdict::undecided);
+  EXPECT_EQ(judge(parse_opened(test::derivation_text("top1_value")), "o", "where(m == m', acc, 0)").verdict, Verdict::undecided);
 }
 
 TEST(Judge, names_without_meaning_are_named) {
-  const math::Program opened = parse_opened(oracle_text("softmax_hand"));
+  const math::Program opened = parse_opened(test::derivation_text("softmax_hand"));
   for (const char* repair : {"acc * exp(k - m')", "acc * k(m)", "acc * sum[j](s[j])", "acc * s[j]", "acc * s"}) {
     const Judgement judgement = judge(opened, "l", repair);
     EXPECT_EQ(judgement.verdict, Verdict::undecided) << repair;
@@ -250,7 +250,7 @@ TEST(Judge, names_without_meaning_are_named) {
 }
 
 TEST(Judge, verdicts_are_the_same_each_time) {
-  const math::Program opened = parse_opened(oracle_text("two_references"));
+  const math::Program opened = parse_opened(test::derivation_text("two_references"));
   const Judgement a = judge(opened, "o", "acc * exp(m' - m)");
   const Judgement b = judge(opened, "o", "acc * exp(m' - m)");
   EXPECT_EQ(a.counterexample, b.counterexample);

@@ -1,13 +1,12 @@
 // Every rule: where it applies, where it does not, and that both sides have one value on random arrays.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <random>
-#include <sstream>
 
 #include "algebra/normal_form.hpp"
 #include "algebra/rules/rule.hpp"
 #include "algebra_test.hpp"
+#include "files.hpp"
 
 namespace fathom::algebra {
 namespace {
@@ -149,12 +148,10 @@ TEST(Rules, keep_the_value_on_random_arrays) {
 }
 
 TEST(Rules, are_all_in_the_documentation) {
-  std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/docs/algebra.md");
-  std::stringstream text;
-  text << file.rdbuf();
+  const std::string page = test::read_file(test::in_project("docs/algebra.md"));
   for (const RuleInfo& rule : rules()) {
-    EXPECT_NE(text.str().find("| " + rule.name + " |"), std::string::npos) << rule.name;
-    EXPECT_NE(text.str().find(rule.equation), std::string::npos) << rule.equation;
+    EXPECT_NE(page.find("| " + rule.name + " |"), std::string::npos) << rule.name;
+    EXPECT_NE(page.find(rule.equation), std::string::npos) << rule.equation;
   }
 }
 

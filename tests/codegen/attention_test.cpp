@@ -1,8 +1,7 @@
 // Attention kernels, written by hand at the Kernel level, against the definition in f64.
 #include <bit>
-#include <fstream>
-#include <sstream>
 
+#include "files.hpp"
 #include "launch_helpers.hpp"
 
 namespace fathom::cpu::test {
@@ -10,13 +9,7 @@ namespace {
 
 using F = Tensor<float>;
 
-std::string file(const std::string& name) {
-  std::ifstream in(std::string(FATHOM_SOURCE_DIR) + "/tests/" + name);
-  EXPECT_TRUE(in) << name;
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+std::string test_file(const std::string& name) { return fathom::test::read_file(fathom::test::in_project("tests/" + name)); }
 
 /// o[b,h,i] by the definition; a row without keys is 0. `causal`: key j counts for row i iff j <= i.
 template <class Q, class K, class V>
@@ -39,7 +32,7 @@ std::vector<double> attention_row(Q&& q, K&& k, V&& v, std::int64_t depth, std::
 class Attention : public ::testing::Test {
  protected:
   static const Program* program() {
-    static const std::unique_ptr<Program> made = compiled(file("codegen/attention_f32.kernel"));
+    static const std::unique_ptr<Program> made = compiled(test_file("codegen/attention_f32.kernel"));
     return made.get();
   }
   static void expect_right(std::int64_t s, std::int64_t t, double scale_of_scores, double tolerance, int threads = 2) {
@@ -88,7 +81,7 @@ TEST_F(Attention, gives_the_same_bits_for_any_number_of_threads) {
 
 // The text of the Kernel level's own examples: causal, bf16 storage, D = 128, key tiles from right to left.
 TEST_F(Attention, causal_in_bf16_from_the_examples_runs_as_written) {
-  std::string text = file("kernel/texts/attention_cpu.kernel");
+  std::string text = test_file("kernel/texts/attention_cpu.kernel");
   const std::string axis = "axis j = n:4, y:16";
   ASSERT_NE(text.find(axis), std::string::npos);
   text.replace(text.find(axis), axis.size(), axis + "\n    axis d = d:128");  // the example leaves it to be inferred; the verifier wants it
@@ -117,7 +110,7 @@ TEST_F(Attention, causal_in_bf16_from_the_examples_runs_as_written) {
 }
 
 TEST_F(Attention, compiles_in_a_fraction_of_a_second) {
-  const auto made = compiled(file("codegen/attention_f32.kernel"));
+  const auto made = compiled(test_file("codegen/attention_f32.kernel"));
   ASSERT_NE(made, nullptr);
   const CompileTimes& times = made->code.times();
   std::printf("  attention: IR %.1f ms, O3 %.1f ms, code and link %.1f ms\n", times.emit_ms, times.optimise_ms, times.link_ms);

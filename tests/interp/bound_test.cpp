@@ -1,10 +1,13 @@
 // Bounds hold for an honest f32 run and are not vacuous: the faults that fused kernels really have fall outside.
 #include <chrono>
 
+#include "files.hpp"
 #include "interp_test.hpp"
 
 namespace fathom::interp {
 namespace {
+
+using test::replaced;
 
 const char* const attention =
     "dim B = 1, H = 2, S = 12, T = 12, D = 8\n"
@@ -54,12 +57,6 @@ TEST(Bound, random_data_is_determined) {
   const auto expected = reference_of(program, inputs);
   const Arrays actual = run_of(make_ir(program), inputs);
   EXPECT_EQ(compare(actual.at(Symbol("o")), expected.at(Symbol("o")), DType::f32, -1).status, CheckStatus::passed);
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  const auto at = text.find(what);
-  EXPECT_NE(at, std::string::npos);
-  return text.replace(at, what.size(), with);
 }
 
 TEST(Bound, a_key_dropped_at_the_end_of_4096_is_caught) {

@@ -7,7 +7,7 @@
 namespace fathom::interp {
 namespace {
 
-const char* const attention =
+const char* const half_attention =
     "dim H = 2, S = 6, T = 16, D = 4\n"
     "operator attention(q: f16[H,S,D], k: f16[H,T,D], v: f16[H,T,D]) -> (o: f16[H,S,D]) {\n"
     "  s[h,i,j] = sum[d](q[h,i,d] * k[h,j,d])\n"
@@ -16,7 +16,7 @@ const char* const attention =
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 TEST(Data, is_a_pure_function_of_family_and_seed_and_fits_the_type) {
-  const auto program = parse(attention);
+  const auto program = parse(half_attention);
   for (const std::string& family : data_families(program)) {
     SCOPED_TRACE(family);
     const Arrays once = make_inputs(program, default_dims(program), family, 11);
@@ -44,7 +44,7 @@ std::vector<double> scores(const Arrays& inputs, std::int64_t row) {
 }
 
 TEST(Data, patterns_of_the_keys_arrive_at_the_scores) {
-  const auto program = parse(attention);
+  const auto program = parse(half_attention);
   const auto dims = default_dims(program);
   const Arrays rising = make_inputs(program, dims, "ascending@k", 1);
   const Arrays falling = make_inputs(program, dims, "descending@k", 1);
@@ -86,9 +86,9 @@ bool offers(const math::Program& program, const std::string& family) {
 }
 
 TEST(Data, special_values_stand_where_the_text_gives_them_a_meaning) {
-  EXPECT_TRUE(offers(parse(attention), "infinite-peak@k"));
-  EXPECT_TRUE(offers(parse(attention), "not-a-number@v")) << "no mask stands beside v";
-  std::string masked = attention;
+  EXPECT_TRUE(offers(parse(half_attention), "infinite-peak@k"));
+  EXPECT_TRUE(offers(parse(half_attention), "not-a-number@v")) << "no mask stands beside v";
+  std::string masked = half_attention;
   masked.replace(masked.find("softmax[j](s[h,i,j])"), 20, "softmax[j](where(j <= i, s[h,i,j], -inf))");
   EXPECT_TRUE(offers(parse(masked), "infinite-peak@k")) << "a masked score is not looked at";
   EXPECT_FALSE(offers(parse(masked), "infinite-peak@v")) << "a weight that a mask made 0 is multiplied by v";

@@ -7,7 +7,7 @@
 namespace fathom::interp {
 namespace {
 
-const char* const text =
+const char* const softmax_times_v =
     "dim S = 3, T = 10\n"
     "operator f(s: f32[S, T], v: f32[T]) -> (o: f32[S]) {\n"
     "  m[i] = max[j](s[i,j])\n"
@@ -74,7 +74,7 @@ struct Outcome {
 Outcome check(const std::function<Ir(const math::Program&)>& plan) {
   Outcome outcome;
   for (const std::int64_t length : {0, 1, 3, 4, 9, 10}) {
-    const auto program = parse(text, {{"T", length}});
+    const auto program = parse(softmax_times_v, {{"T", length}});
     for (const std::string& family : data_families(program)) {
       const Arrays inputs = make_inputs(program, default_dims(program), family, 7, {4, 8});
       BoundOptions options;
@@ -119,7 +119,7 @@ TEST(Math, a_repaired_reduction_moves_with_its_gauge_even_outside_a_loop) {
 }
 
 TEST(Loop, a_first_tile_that_is_wholly_masked_leaves_no_trace) {
-  const auto program = parse(text, {{"S", 1}, {"T", 8}});
+  const auto program = parse(softmax_times_v, {{"S", 1}, {"T", 8}});
   std::vector<double> scores(8, -inf);
   for (std::size_t j = 4; j < 8; ++j) scores[j] = -200;
   const Arrays inputs{{Symbol("s"), array({1, 8}, scores)}, {Symbol("v"), row({9, 9, 9, 9, 1, 2, 3, 4})}};
@@ -128,7 +128,7 @@ TEST(Loop, a_first_tile_that_is_wholly_masked_leaves_no_trace) {
 }
 
 TEST(Loop, tile_ranges_say_which_trips_are_taken) {
-  const auto program = parse(text);
+  const auto program = parse(softmax_times_v);
   loop::Program skipping = rolling(repaired(program), 4);
   const auto& outer = std::get<loop::Loop>(*skipping.root);
   const auto& body = std::get<loop::Sequence>(*outer.body);
@@ -137,7 +137,7 @@ TEST(Loop, tile_ranges_say_which_trips_are_taken) {
   loop::Loop copy = outer;
   copy.body = sequence({node(inner), body.items[1]});
   skipping.root = node(copy);
-  const auto masked_text = std::string(text).replace(std::string(text).find("max[j](s[i,j])"), 14, "max[j](where(j >= 4, s[i,j], -inf))");
+  const auto masked_text = std::string(softmax_times_v).replace(std::string(softmax_times_v).find("max[j](s[i,j])"), 14, "max[j](where(j >= 4, s[i,j], -inf))");
   const Arrays inputs = make_inputs(program, default_dims(program), "gaussian", 3);
   Arrays hidden = inputs;
   for (std::int64_t i = 0; i < 3; ++i)
@@ -147,7 +147,7 @@ TEST(Loop, tile_ranges_say_which_trips_are_taken) {
 }
 
 TEST(Observer, sees_running_states_and_then_every_element_of_the_result) {
-  const auto program = parse(text);
+  const auto program = parse(softmax_times_v);
   const Arrays inputs = make_inputs(program, default_dims(program), "gaussian", 3);
   RunOptions options;
   std::map<std::vector<std::int64_t>, double> last;

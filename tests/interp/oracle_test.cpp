@@ -4,16 +4,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "derivations.hpp"
 #include "interp_test.hpp"
 #include "ir/json.hpp"
 
 namespace fathom::interp {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using test::Json;
 namespace fs = std::filesystem;
 
 Json number_json(double x) {
@@ -25,22 +24,6 @@ Json list(const std::vector<double>& values) {
   Json result = Json::array();
   for (const double x : values) result.push_back(number_json(x));
   return result;
-}
-
-double number_of(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>() ? 1 : 0;
-  return json.is_number() ? json.get<double>() : std::strtod(json.get<std::string>().c_str(), nullptr);
-}
-void flatten(const Json& json, std::vector<double>& out) {
-  if (!json.is_array()) return out.push_back(number_of(json));
-  for (const Json& item : json) flatten(item, out);
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 /// One case with the reference's answer; null (and a failure) where there is none.
@@ -69,15 +52,14 @@ void check_with_numpy(const Json& cases, const std::string& name) {
   std::ofstream(file) << cases;
   const std::string command =
       "/usr/bin/python3 '" FATHOM_SOURCE_DIR "/tests/oracle/evaluate.py' '" + file.string() + "' > '" + report.string() + "' 2>&1";
-  EXPECT_EQ(std::system(command.c_str()), 0) << text_of(report);
+  EXPECT_EQ(std::system(command.c_str()), 0) << test::read_file(report);
   fs::remove(file);
   fs::remove(report);
 }
 
 TEST(Oracle, numpy_agrees_on_every_witness_of_the_derivations) {
   Json cases = Json::array();
-  const Json derivations = Json::parse(text_of(FATHOM_SOURCE_DIR "/tests/cases/derivations.json"));
-  for (const Json& entry : derivations["entries"]) {
+  for (const Json& entry : test::derivations()) {
     const auto file = lang::parse_file(entry["text"].get<std::string>());
     if (!file) {
       ADD_FAILURE() << entry["id"] << " does not parse";
@@ -85,15 +67,8 @@ TEST(Oracle, numpy_agrees_on_every_witness_of_the_derivations) {
     }
     const math::Program& program = file->operators.front();
     for (const Json& witness : entry["witness"]) {
-      DimValues dims = default_dims(program);
-      for (const auto& [name, value] : witness["dims"].items()) dims[Symbol(name)] = value.get<std::int64_t>();
-      Arrays inputs;
-      for (const math::Parameter& param : program.params) {
-        Array& array = inputs[param.name];
-        array.dtype = param.dtype;
-        for (const Expr extent : param.extents) array.shape.push_back(evaluate_integer(extent, dims).value_or(-1));
-        flatten(witness["inputs"][param.name.text()], array.data);
-      }
+      const DimValues dims = test::dims_of(program, witness);
+      const Arrays inputs = test::inputs_of(program, witness, dims);
       cases.push_back(case_of(entry["id"].get<std::string>() + "/" + witness["family"].get<std::string>(), program, dims, inputs));
     }
   }
@@ -129,11 +104,10 @@ TEST(Oracle, numpy_agrees_on_what_samples_do_not_use) {
 
 TEST(Oracle, numpy_agrees_on_every_sample) {
   Json cases = Json::array();
-  for (const auto& entry : fs::directory_iterator(FATHOM_SOURCE_DIR "/samples")) {
-    if (entry.path().extension() != ".fathom") continue;
-    const std::string text = text_of(entry.path());
+  for (const fs::path& path : test::files_with("samples", ".fathom")) {
+    const std::string text = test::read_file(path);
     const auto original = lang::parse_file(text);
-    ASSERT_TRUE(original) << render(original.error(), entry.path().string(), text);
+    ASSERT_TRUE(original) << render(original.error(), path.string(), text);
     // every dimension small, alternating, so that no two extents agree by accident more often than they must
     std::map<std::string, std::int64_t> small;
     std::int64_t next = 3;
@@ -143,11 +117,11 @@ TEST(Oracle, numpy_agrees_on_every_sample) {
       next = next == 3 ? 5 : next == 5 ? 8 : 3;
     }
     const auto file = lang::parse_file(text, small);
-    ASSERT_TRUE(file) << render(file.error(), entry.path().string(), text);
+    ASSERT_TRUE(file) << render(file.error(), path.string(), text);
     for (const math::Program& program : file->operators)
       for (const std::string& family : data_families(program)) {
         const DimValues dims = default_dims(program);
-        cases.push_back(case_of(entry.path().stem().string() + ":" + program.name.text() + "/" + family, program, dims,
+        cases.push_back(case_of(path.stem().string() + ":" + program.name.text() + "/" + family, program, dims,
                                 make_inputs(program, dims, family, 5, {2, 4})));
       }
   }

@@ -212,10 +212,7 @@ module scale(x: f32[6]) -> (s: f32[1], y: f32[6]) {
 }
 
 TEST(RunKernel, the_example_of_the_documentation_runs) {
-  std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/docs/kernel.md");
-  std::stringstream all;
-  all << file.rdbuf();
-  std::string text = all.str();
+  std::string text = test::read_file(test::in_project("docs/kernel.md"));
   text = text.substr(text.find("## Example"));
   text = text.substr(text.find("```") + 3);
   text = text.substr(0, text.find("```"));

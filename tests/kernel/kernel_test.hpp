@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 
+#include "files.hpp"
 #include "interp/run_kernel.hpp"
 #include "ir/kernel.hpp"
 #include "lang/lang.hpp"
@@ -16,11 +15,7 @@
 namespace fathom::test {
 
 inline std::string text_of(const std::string& name) {
-  std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/tests/kernel/texts/" + name + ".kernel");
-  EXPECT_TRUE(file) << name;
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return read_file(in_project("tests/kernel/texts/" + name + ".kernel"));
 }
 
 inline kernel::Module parsed(const std::string& text) {

@@ -15,7 +15,7 @@ struct Example {
 };
 
 std::vector<Example> examples() {
-  const std::string page = test::read_file(std::filesystem::path(FATHOM_SOURCE_DIR) / "docs/language.md");
+  const std::string page = test::read_file(test::in_project("docs/language.md"));
   std::vector<Example> all;
   for (std::size_t at = page.find("```fathom"); at != std::string::npos; at = page.find("```fathom", at)) {
     const std::size_t begin = page.find('\n', at) + 1;

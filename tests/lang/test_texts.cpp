@@ -3,13 +3,23 @@
 
 #include <algorithm>
 
-#include "files.hpp"
+#include "derivations.hpp"
 #include "lang/lang.hpp"
 
 namespace fathom {
 namespace {
 
-using test::all_texts;
+struct NamedText {
+  std::string name, text;
+};
+
+/// The samples and the texts of the derivations.
+std::vector<NamedText> all_texts() {
+  std::vector<NamedText> texts;
+  for (const auto& path : test::files_with("samples", ".fathom")) texts.push_back({path.stem().string(), test::read_file(path)});
+  for (const auto& entry : test::derivations()) texts.push_back({entry.at("id"), entry.at("text")});
+  return texts;
+}
 
 math::Program program_of(const std::string& text) {
   auto file = lang::parse_file(text);

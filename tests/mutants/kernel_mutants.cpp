@@ -10,9 +10,6 @@ using kernel::Block;
 using kernel::Module;
 using kernel::Statement;
 
-constexpr Plan attention{"attention_nomask"}, matmul{"matmul_bias_gelu"}, softmax{"softmax"};
-constexpr Plan split{"attention_nomask", "o/j/fold", "split-k"};
-
 template <class Op>
 bool is_statement(const Statement& statement) {
   return std::holds_alternative<Op>(statement.op);

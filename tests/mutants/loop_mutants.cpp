@@ -4,9 +4,6 @@
 namespace fathom::mutants {
 namespace {
 
-constexpr Plan attention{"attention_nomask"}, causal{"attention_dynamic"};
-constexpr Plan split{"attention_nomask", "o/j/fold", "split-k"};
-
 Edit fold_edit(std::function<void(loop::Loop&)> f) {
   return on_loops([f = std::move(f)](loop::Program& program) {
     each_loop(program, [&](loop::Loop& loop) {

@@ -15,6 +15,10 @@ struct Plan {
   friend auto operator<=>(const Plan&, const Plan&) = default;
 };
 
+inline constexpr Plan attention{"attention_nomask"}, half{"attention"}, causal{"attention_dynamic"}, softmax{"softmax"};
+inline constexpr Plan split{"attention_nomask", "o/j/fold", "split-k"};
+inline constexpr Plan logsumexp{"logsumexp"}, rmsnorm{"rmsnorm"}, cross_entropy{"cross_entropy"}, matmul{"matmul_bias_gelu"};
+
 struct Mutant {
   const char* name;
   const char* what;  ///< what is wrong, in a few words

@@ -10,21 +10,12 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <sstream>
 
+#include "files.hpp"
 #include "session/session.hpp"
 
 namespace fathom::mutants {
 namespace {
-
-const std::string root = FATHOM_SOURCE_DIR;
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// One plan and its cases, prepared once for all mutants of a level. The machine is the smallest of the table: its tiles have 2 elements,
 /// so that every loop takes several trips and every tail occurs, and it is the same everywhere.
@@ -37,7 +28,7 @@ struct Subject {
 session::Inputs inputs_of(const Plan& plan) {
   session::Inputs inputs;
   inputs.file_name = fmt::format("samples/{}.fathom", plan.sample);
-  inputs.source = text_of(fmt::format("{}/{}", root, inputs.file_name));
+  inputs.source = test::read_file(test::in_project(inputs.file_name));
   inputs.target = "blackboard";
   if (plan.site != nullptr) inputs.trace.entries.push_back({plan.site, plan.choice});
   return inputs;
@@ -123,14 +114,14 @@ TEST(Mutants, every_mutant_is_caught) {
     EXPECT_FALSE(outcome.caught_by.empty()) << mutant.name << " survives: " << mutant.what;
     table += line_of(mutant, outcome);
   }
-  const std::string golden = root + "/tests/mutants/caught.txt", page = root + "/docs/checks.md";
+  const auto golden = test::in_project("tests/mutants/caught.txt"), page = test::in_project("docs/checks.md");
   if (std::getenv("FATHOM_UPDATE_EXPECTED") != nullptr) {
     std::ofstream(golden) << table;
-    const std::string updated = page_with(text_of(page), table);
+    const std::string updated = page_with(test::read_file(page), table);
     std::ofstream(page) << updated;
   }
-  EXPECT_EQ(text_of(golden), table);
-  EXPECT_NE(text_of(page).find(std::string(table_begin) + table), std::string::npos)
+  EXPECT_EQ(test::read_file(golden), table);
+  EXPECT_NE(test::read_file(page).find(std::string(table_begin) + table), std::string::npos)
       << "docs/checks.md shows another table: run with FATHOM_UPDATE_EXPECTED=1";
 }
 

@@ -6,9 +6,6 @@
 namespace fathom::mutants {
 namespace {
 
-constexpr Plan attention{"attention_nomask"}, half{"attention"}, softmax{"softmax"}, logsumexp{"logsumexp"};
-constexpr Plan rmsnorm{"rmsnorm"}, cross_entropy{"cross_entropy"}, matmul{"matmul_bias_gelu"};
-
 Edit value_edit(std::function<void(kernel::Value&)> f) {
   return on_module([f = std::move(f)](kernel::Module& module) { each_carried_value(module, f); });
 }

@@ -7,7 +7,7 @@ namespace {
 const Dims whole = {{"B", 1}, {"H", 2}, {"S", 100}, {"T", 150}, {"D", 64}};
 
 TEST(LowerToKernel, both_products_of_attention_are_on_atoms_with_packed_panels) {
-  const Lowered lowered = lower(sample("attention_nomask"), whole, {{"o/i/tile", "48"}, {"o/j/tile", "64"}});
+  const Lowered lowered = lower(read_sample("attention_nomask"), whole, {{"o/i/tile", "48"}, {"o/j/tile", "64"}});
   const kernel::Module& m = lowered.last(Level::kernel).module();
   ASSERT_EQ(m.kernels.size(), 1U);
   EXPECT_EQ(m.kernels[0].channels.size(), 2U) << print(m);
@@ -18,21 +18,21 @@ TEST(LowerToKernel, both_products_of_attention_are_on_atoms_with_packed_panels) 
 }
 
 TEST(LowerToKernel, a_carried_sum_is_added_across_lanes_once_unless_overridden) {
-  const Lowered once = lower(sample("attention_nomask"), whole, {{"o/i/tile", "48"}, {"o/j/tile", "64"}});
+  const Lowered once = lower(read_sample("attention_nomask"), whole, {{"o/i/tile", "48"}, {"o/j/tile", "64"}});
   std::string site;
   for (const Decision& d : once.record.decisions) {
     if (d.kind == "lanes") site = d.site;
   }
   ASSERT_FALSE(site.empty());
   expect_right(once, "gaussian");
-  const Lowered each = lower(sample("attention_nomask"), whole, {{"o/i/tile", "48"}, {"o/j/tile", "64"}, {site, "trip"}});
+  const Lowered each = lower(read_sample("attention_nomask"), whole, {{"o/i/tile", "48"}, {"o/j/tile", "64"}, {site, "trip"}});
   EXPECT_NE(print(once.last(Level::kernel)), print(each.last(Level::kernel)));
   expect_right(each, "gaussian");
 }
 
 TEST(LowerToKernel, targets_whose_back_end_is_missing_are_refused_by_name_and_keep_their_tiles) {
   for (const char* target : {"sm_80", "sm_90a"}) {
-    const Lowered lowered = lower(sample("attention_nomask"), whole, {}, target);
+    const Lowered lowered = lower(read_sample("attention_nomask"), whole, {}, target);
     ASSERT_FALSE(lowered.levels.empty());
     EXPECT_EQ(lowered.levels.back().level, Level::tile);
     bool named = false;
@@ -56,8 +56,8 @@ TEST(LowerToKernel, a_split_fold_has_the_products_of_the_rolling_one_on_atoms) {
            {"attention_nomask", whole}, {"attention_nomask", aligned}, {"attention", causal}, {"attention_dynamic", {}}}) {
     for (const char* splits : {"2", "4"}) {
       SCOPED_TRACE(name + " in " + splits);
-      const Lowered rolling = lower(sample(name), dims, {{"o/j/tile", "64"}});
-      const Lowered split = lower(sample(name), dims, {{"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", splits}});
+      const Lowered rolling = lower(read_sample(name), dims, {{"o/j/tile", "64"}});
+      const Lowered split = lower(read_sample(name), dims, {{"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", splits}});
       EXPECT_EQ(products_in(rolling), 2U);
       EXPECT_EQ(products_in(split), 2U) << print(split.last(Level::kernel));
     }
@@ -65,7 +65,7 @@ TEST(LowerToKernel, a_split_fold_has_the_products_of_the_rolling_one_on_atoms) {
   for (const std::int64_t keys : {150, 256}) {
     aligned["T"] = keys;
     expect_right_on_all(
-        lower(sample("attention_nomask"), aligned, {{"o/i/tile", "48"}, {"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}}));
+        lower(read_sample("attention_nomask"), aligned, {{"o/i/tile", "48"}, {"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}}));
   }
 }
 
@@ -80,18 +80,18 @@ TEST(LowerToKernel, weights_that_are_no_exponentials_are_masked_themselves_and_t
 }
 
 TEST(LowerToKernel, split_k_runs_without_a_reducer_instruction) {
-  const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 200}, {"D", 4}},
+  const Lowered lowered = lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 200}, {"D", 4}},
                                 {{"o/j/tile", "16"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
   EXPECT_EQ(print(lowered.last(Level::kernel)).find("= o.merge.states"), std::string::npos);
   expect_right_on_all(lowered);
 }
 
 TEST(LowerToKernel, the_blackboard_gets_the_same_passes) {
-  expect_right(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 4}, {"T", 6}, {"D", 2}}, {}, "blackboard"), "integers");
+  expect_right(lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 4}, {"T", 6}, {"D", 2}}, {}, "blackboard"), "integers");
 }
 
 TEST(LowerToKernel, the_text_parses_back_to_the_same_module) {
-  const Lowered lowered = lower(sample("attention"), {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 50}, {"T", 50}, {"D", 64}});
+  const Lowered lowered = lower(read_sample("attention"), {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 50}, {"T", 50}, {"D", 64}});
   for (const Ir& ir : lowered.levels) {
     const std::string text = print(ir);
     const auto back = lang::parse_kernel(text);

@@ -180,11 +180,7 @@ TEST(Attention, the_blackboard_takes_tiles_of_two) {
 }
 
 // ---- spellings ----
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
+using test::replaced;
 
 std::string plan_of(const std::string& source) { return loop::print(loop::canonical(last_loop_step(compiled(source)).after.loop())); }
 

@@ -1,9 +1,5 @@
 // Every text of the derivations has legal plans: fused, unfused and split, verified after every step.
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <nlohmann/json.hpp>
-
+#include "derivations.hpp"
 #include "lang/lang.hpp"
 #include "passes/nest.hpp"
 #include "passes/passes.hpp"
@@ -12,10 +8,8 @@ namespace fathom::passes {
 namespace {
 
 std::vector<math::Program> programs() {
-  std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/tests/cases/derivations.json");
   std::vector<math::Program> all;
-  const nlohmann::json document = nlohmann::json::parse(file);
-  for (const auto& entry : document.at("entries")) {
+  for (const auto& entry : test::derivations()) {
     const auto parsed = lang::parse_file(entry.at("text").get<std::string>());
     if (parsed) all.push_back(parsed->operators.front());
   }

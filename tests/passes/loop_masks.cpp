@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lang/lang.hpp"
+#include "loop_texts.hpp"
 #include "passes/masks.hpp"
 
 namespace fathom::passes {
@@ -22,17 +22,11 @@ std::string text_of(const std::string& condition, std::int64_t rows, std::int64_
          ", x[i,j], -inf)\n      m[i] = max[j](c[i,j])\n    }\n  }\n}\n";
 }
 
-loop::Program parsed(const std::string& text) {
-  const auto program = lang::parse_loop(text);
-  EXPECT_TRUE(program) << render(program.error(), "test.loop", text);
-  return program ? *program : loop::Program{};
-}
-
 class Masks : public testing::TestWithParam<Case> {};
 
 /// Every tile: in no range iff nothing of it counts, tagged open only if all of it counts and it is full.
 void expect_sound_and_tight(const Case& mask, std::int64_t rows, std::int64_t columns, std::int64_t row_tile, std::int64_t column_tile) {
-  const loop::Program program = parsed(text_of(mask.condition, rows, columns, row_tile, column_tile));
+  const loop::Program program = test::parsed_loop(text_of(mask.condition, rows, columns, row_tile, column_tile));
   const Bounding bounding = bounds_by_mask(program, nests_of(program), 0);
   ASSERT_FALSE(bounding.ranges.empty());
   const std::int64_t trips = (columns + column_tile - 1) / column_tile;
@@ -93,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                          [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j <= i && i - j < 3; }}));
 
 Bounding bounding_of(const std::string& text, std::size_t nest = 0) {
-  const loop::Program program = parsed(text);
+  const loop::Program program = test::parsed_loop(text);
   return bounds_by_mask(program, nests_of(program), nest);
 }
 

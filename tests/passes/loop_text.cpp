@@ -9,15 +9,11 @@
 namespace fathom {
 namespace {
 
+using test::replaced;
+
 std::string errors_of(const std::string& text) {
   const auto parsed = lang::parse_loop(text);
   return parsed ? "" : render(parsed.error(), "test.loop", text);
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
 }
 
 class LoopText : public testing::TestWithParam<const char*> {};

@@ -1,6 +1,9 @@
 // Loop programs as text, for tests of the level itself: written by hand, not printed by the compiler.
 #pragma once
 
+#include "files.hpp"
+#include "lang/lang.hpp"
+
 namespace fathom::test {
 
 inline constexpr auto fused_attention = R"(dim B = 1, H = 2, S = 5, T = 7, D = 4
@@ -45,5 +48,11 @@ loops total(x: f32[T]) -> (o: f32)
   combine j.split of 2 { o }
 }
 )";
+
+inline loop::Program parsed_loop(const std::string& text) {
+  const auto program = lang::parse_loop(text);
+  EXPECT_TRUE(program) << render(program.error(), "test.loop", text);
+  return program ? *program : loop::Program{};
+}
 
 }  // namespace fathom::test

@@ -3,24 +3,13 @@
 
 #include <string>
 
-#include "lang/lang.hpp"
 #include "loop_texts.hpp"
 
 namespace fathom {
 namespace {
 
-loop::Program parsed(const std::string& text) {
-  const auto program = lang::parse_loop(text);
-  EXPECT_TRUE(program) << render(program.error(), "test.loop", text);
-  return program ? *program : loop::Program{};
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  for (; at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
-  return text;
-}
+using test::parsed_loop;
+using test::replaced;
 
 std::string refusal_of(const loop::Program& program) {
   const auto sound = loop::verify(program);
@@ -30,25 +19,25 @@ std::string refusal_of(const loop::Program& program) {
 loop::NodeRef leaf(const char* name) { return std::make_shared<const loop::Node>(loop::Leaf{Symbol(std::string_view(name))}); }
 
 TEST(LoopVerify, a_statement_without_a_leaf_is_refused) {
-  loop::Program program = parsed(test::split_sum);
+  loop::Program program = parsed_loop(test::split_sum);
   program.root = std::make_shared<const loop::Node>(loop::Sequence{});
   EXPECT_NE(refusal_of(program).find("stands at no leaf"), std::string::npos);
 }
 
 TEST(LoopVerify, a_statement_at_two_leaves_is_refused) {
-  loop::Program program = parsed(test::split_sum);
+  loop::Program program = parsed_loop(test::split_sum);
   program.root = std::make_shared<const loop::Node>(loop::Sequence{{leaf("o"), leaf("o")}});
   EXPECT_NE(refusal_of(program).find("two leaves"), std::string::npos);
 }
 
 TEST(LoopVerify, reading_a_running_reduction_without_a_repair_is_refused) {
   const std::string text = replaced(test::fused_attention, "exp(s[b,h,i,j] - p.m~[b,h,i])", "exp(s[b,h,i,j] - p.m[b,h,i])");
-  EXPECT_NE(refusal_of(parsed(text)).find("still computing it"), std::string::npos);
+  EXPECT_NE(refusal_of(parsed_loop(text)).find("still computing it"), std::string::npos);
 }
 
 TEST(LoopVerify, a_parallel_loop_may_not_carry_a_state) {
   const std::string text = replaced(test::split_sum, "fold j", "parallel j");
-  EXPECT_NE(refusal_of(parsed(text)).find("carries a state"), std::string::npos);
+  EXPECT_NE(refusal_of(parsed_loop(text)).find("carries a state"), std::string::npos);
 }
 
 TEST(LoopVerify, parts_must_be_combined_before_they_are_read) {
@@ -64,8 +53,8 @@ loops total(x: f32[T]) -> (o: f32)
   o = t * 2
 }
 )";
-  EXPECT_EQ(refusal_of(parsed(text)), "");
-  EXPECT_NE(refusal_of(parsed(replaced(text, "  combine j.split of 2 { t }\n", ""))).find("leaves only parts"), std::string::npos);
+  EXPECT_EQ(refusal_of(parsed_loop(text)), "");
+  EXPECT_NE(refusal_of(parsed_loop(replaced(text, "  combine j.split of 2 { t }\n", ""))).find("leaves only parts"), std::string::npos);
 }
 
 TEST(LoopVerify, parts_that_share_out_the_trips_compute_every_element_of_a_tensor_once) {
@@ -82,17 +71,17 @@ loops shares(x: f32[T]) -> (o: f32[T])
   o[j] = e[j] / t
 }
 )";
-  EXPECT_EQ(refusal_of(parsed(text)), "");
-  EXPECT_NE(refusal_of(parsed(replaced(text, " [all j.split:j.split + 1]", ""))).find("leaves only parts"), std::string::npos);
+  EXPECT_EQ(refusal_of(parsed_loop(text)), "");
+  EXPECT_NE(refusal_of(parsed_loop(replaced(text, " [all j.split:j.split + 1]", ""))).find("leaves only parts"), std::string::npos);
 }
 
 TEST(LoopVerify, a_bound_may_read_only_indices_of_loops_around_it) {
   const std::string text = replaced(test::split_sum, "fold j in min(j.split * 8, T)", "fold j in min(i * 8, T)");
-  EXPECT_NE(refusal_of(parsed(text)).find("no loop around it"), std::string::npos);
+  EXPECT_NE(refusal_of(parsed_loop(text)).find("no loop around it"), std::string::npos);
 }
 
 TEST(LoopPlacement, a_value_of_one_trip_lives_in_the_trip_and_a_state_outside) {
-  const loop::Program program = parsed(test::fused_attention);
+  const loop::Program program = parsed_loop(test::fused_attention);
   const loop::Placement score = loop::placement(program, Symbol("s"));
   EXPECT_EQ(score.inside, (std::vector<Symbol>{Symbol("b"), Symbol("h"), Symbol("i"), Symbol("j")}));
   ASSERT_EQ(score.extents.size(), 4U);
@@ -105,14 +94,14 @@ TEST(LoopPlacement, a_value_of_one_trip_lives_in_the_trip_and_a_state_outside) {
 }
 
 TEST(LoopPlacement, results_and_parameters_live_outside_all_loops) {
-  const loop::Program program = parsed(test::fused_attention);
+  const loop::Program program = parsed_loop(test::fused_attention);
   for (const char* name : {"o", "q", "v"}) EXPECT_TRUE(loop::placement(program, Symbol(std::string_view(name))).inside.empty()) << name;
 }
 
 TEST(LoopPlacement, partial_states_have_an_axis_for_the_parts) {
   std::string text = replaced(test::split_sum, "o = sum", "t = sum");
   text = replaced(text, "{ o }\n", "{ t }\n  o = t * 2\n");
-  const loop::Program program = parsed(text);
+  const loop::Program program = parsed_loop(text);
   const loop::Placement parts = loop::placement(program, Symbol("t"));
   ASSERT_EQ(parts.extents.size(), 1U);
   EXPECT_EQ(constant_integer(parts.extents[0]), 2);
@@ -127,7 +116,7 @@ TEST(LoopCanonical, names_of_statements_and_indices_do_not_count) {
   renamed = replaced(renamed, "b,h,i,j", "b,h,row,j");
   renamed = replaced(renamed, "b,h,i", "b,h,row");
   renamed = replaced(renamed, "parallel i in", "parallel row in");
-  EXPECT_EQ(loop::print(loop::canonical(parsed(renamed))), loop::print(loop::canonical(parsed(test::fused_attention))));
+  EXPECT_EQ(loop::print(loop::canonical(parsed_loop(renamed))), loop::print(loop::canonical(parsed_loop(test::fused_attention))));
 }
 
 TEST(LoopCanonical, the_order_of_independent_statements_does_not_count) {
@@ -136,16 +125,16 @@ TEST(LoopCanonical, the_order_of_independent_statements_does_not_count) {
            "  }\n  o = a + c\n}\n";
   };
   const char *a = "    a = sum[j](x[j])\n", *c = "    c = max[j](y[j])\n";
-  EXPECT_EQ(loop::print(loop::canonical(parsed(text(a, c)))), loop::print(loop::canonical(parsed(text(c, a)))));
+  EXPECT_EQ(loop::print(loop::canonical(parsed_loop(text(a, c)))), loop::print(loop::canonical(parsed_loop(text(c, a)))));
 }
 
 TEST(LoopCanonical, another_value_is_another_plan) {
   const std::string other = replaced(test::fused_attention, "exp(s[b,h,i,j] - p.m~[b,h,i])", "exp(p.m~[b,h,i] - s[b,h,i,j])");
-  EXPECT_NE(loop::print(loop::canonical(parsed(other))), loop::print(loop::canonical(parsed(test::fused_attention))));
+  EXPECT_NE(loop::print(loop::canonical(parsed_loop(other))), loop::print(loop::canonical(parsed_loop(test::fused_attention))));
 }
 
 TEST(LoopCanonical, what_is_canonical_stays_as_it_is) {
-  const loop::Program once = loop::canonical(parsed(test::fused_attention));
+  const loop::Program once = loop::canonical(parsed_loop(test::fused_attention));
   EXPECT_EQ(loop::print(loop::canonical(once)), loop::print(once));
   EXPECT_EQ(refusal_of(once), "");
 }

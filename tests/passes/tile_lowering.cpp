@@ -33,31 +33,31 @@ Dims small_dims(const std::string& text, Dims dims) {
 TEST(LowerToTiles, every_sample_computes_what_its_text_says) {
   for (const SampleCase& one : small_samples) {
     SCOPED_TRACE(one.name);
-    const std::string text = sample(one.name);
+    const std::string text = read_sample(one.name);
     expect_right(lower(text, small_dims(text, one.dims)), "gaussian");
   }
 }
 
 TEST(UseExp2, scores_that_are_inputs_keep_their_digits_where_they_are_large) {
-  expect_right(lower(sample("softmax"), {{"R", 3}, {"C", 70}}), "large");
-  expect_right(lower(sample("logsumexp"), {{"R", 3}, {"C", 70}}), "large");
+  expect_right(lower(read_sample("softmax"), {{"R", 3}, {"C", 70}}), "large");
+  expect_right(lower(read_sample("logsumexp"), {{"R", 3}, {"C", 70}}), "large");
 }
 
 TEST(LowerToTiles, attention_is_right_on_every_family_of_data) {
-  expect_right_on_all(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}}));
-  expect_right_on_all(lower(sample("attention"), {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 7}, {"T", 9}, {"D", 4}}));
+  expect_right_on_all(lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}}));
+  expect_right_on_all(lower(read_sample("attention"), {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 7}, {"T", 9}, {"D", 4}}));
 }
 
 TEST(LowerToTiles, one_key_fewer_keys_than_a_tile_and_more_rows_than_keys_are_legal) {
   for (const std::int64_t t : {1, 3, 64, 65, 129}) {
     SCOPED_TRACE(t);
-    expect_right(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 49}, {"T", t}, {"D", 4}}), "ascending");
-    expect_right(lower(sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 49}, {"T", t}, {"D", 4}}), "gaussian");
+    expect_right(lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 49}, {"T", t}, {"D", 4}}), "ascending");
+    expect_right(lower(read_sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 49}, {"T", t}, {"D", 4}}), "gaussian");
   }
 }
 
 TEST(LowerToTiles, run_time_sizes_stay_names_and_zero_keys_give_the_empty_result) {
-  const Lowered lowered = lower(sample("attention_dynamic"), {});
+  const Lowered lowered = lower(read_sample("attention_dynamic"), {});
   EXPECT_NE(text_at(lowered, Level::tile).find("dim S = runtime"), std::string::npos);
   for (const std::int64_t t : {0, 1, 5, 70}) {
     SCOPED_TRACE(t);
@@ -70,7 +70,7 @@ TEST(LowerToTiles, run_time_sizes_stay_names_and_zero_keys_give_the_empty_result
 }
 
 TEST(LowerToTiles, a_causal_mask_is_tested_in_mixed_trips_only) {
-  const Lowered lowered = lower(sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 256}, {"T", 256}, {"D", 4}});
+  const Lowered lowered = lower(read_sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 256}, {"T", 256}, {"D", 4}});
   const std::string text = text_at(lowered, Level::tile);
   const std::size_t when = text.find("when mixed");
   ASSERT_NE(when, std::string::npos) << text;
@@ -81,14 +81,14 @@ TEST(LowerToTiles, a_causal_mask_is_tested_in_mixed_trips_only) {
 
 TEST(LowerToTiles, whole_tiles_need_neither_fill_nor_mask) {
   const std::string text = text_at(
-      lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}, {{"o/i/tile", "48"}, {"o/j/tile", "64"}}),
+      lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}, {{"o/i/tile", "48"}, {"o/j/tile", "64"}}),
       Level::tile);
   EXPECT_EQ(text.find(" else "), std::string::npos) << text;
   EXPECT_EQ(text.find("when "), std::string::npos) << text;
 }
 
 TEST(LowerToTiles, the_repair_factor_is_computed_once_and_shared) {
-  const std::string text = text_at(lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}), Level::tile);
+  const std::string text = text_at(lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}), Level::tile);
   std::size_t count = 0;
   for (std::size_t at = text.find(" f["); at != std::string::npos; at = text.find(" f[", at + 1))
     count += text.compare(at, 8, " f[i] = ") == 0 ? 1 : 0;
@@ -97,7 +97,7 @@ TEST(LowerToTiles, the_repair_factor_is_computed_once_and_shared) {
 
 TEST(LowerToTiles, split_k_merges_states_and_empty_parts_leave_no_trace) {
   for (const std::int64_t t : {17, 70, 200}) {
-    const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", t}, {"D", 4}},
+    const Lowered lowered = lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", t}, {"D", 4}},
                                   {{"o/j/tile", "16"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
     EXPECT_NE(text_at(lowered, Level::tile).find(".states["), std::string::npos);
     expect_right_on_all(lowered);
@@ -106,10 +106,10 @@ TEST(LowerToTiles, split_k_merges_states_and_empty_parts_leave_no_trace) {
 
 TEST(LowerToTiles, a_part_of_a_split_masks_no_more_than_the_rolling_fold) {
   const Dims dims = {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 1000}, {"D", 64}};
-  const Lowered split = lower(sample("attention_nomask"), dims, {{"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
+  const Lowered split = lower(read_sample("attention_nomask"), dims, {{"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}});
   const std::string text = text_at(split, Level::tile);
   EXPECT_NE(text.find("for jt in [open j.split * 4:min(j.split * 4 + 4, 15), mixed 15:j.split * 4 + 4]"), std::string::npos) << text;
-  const Lowered rolling = lower(sample("attention_nomask"), dims, {{"o/j/tile", "64"}});
+  const Lowered rolling = lower(read_sample("attention_nomask"), dims, {{"o/j/tile", "64"}});
   const auto selects = [](const std::string& of) {
     std::size_t count = 0;
     for (std::size_t at = of.find("j0 + j < "); at != std::string::npos; at = of.find("j0 + j < ", at + 1)) ++count;
@@ -119,7 +119,7 @@ TEST(LowerToTiles, a_part_of_a_split_masks_no_more_than_the_rolling_fold) {
 }
 
 TEST(LowerToTiles, ends_of_ranges_that_the_extents_decide_stand_without_min_and_max) {
-  const Lowered causal = lower(sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 1024}, {"T", 1024}, {"D", 64}},
+  const Lowered causal = lower(read_sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 1024}, {"T", 1024}, {"D", 64}},
                                {{"o/i/tile", "48"}, {"o/j/tile", "64"}});
   const std::string text = text_at(causal, Level::tile);
   const std::size_t at = text.find("for jt in [");
@@ -147,7 +147,7 @@ TEST(LowerToTiles, a_kernel_reads_a_result_that_an_earlier_kernel_stored) {
 }
 
 TEST(LowerToTiles, unfused_plans_are_modules_of_several_kernels) {
-  const Lowered fused = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}});
+  const Lowered fused = lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}});
   std::vector<std::pair<std::string, std::string>> apart;
   for (const Decision& d : fused.record.decisions) {
     if (d.kind == "fuse") {
@@ -157,7 +157,7 @@ TEST(LowerToTiles, unfused_plans_are_modules_of_several_kernels) {
     }
   }
   ASSERT_FALSE(apart.empty());
-  const Lowered lowered = lower(sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}}, apart);
+  const Lowered lowered = lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}}, apart);
   EXPECT_GT(lowered.last(Level::tile).module().kernels.size(), 1U);
   EXPECT_FALSE(lowered.last(Level::tile).module().workspaces.empty());
   expect_right_on_all(lowered);
@@ -165,14 +165,14 @@ TEST(LowerToTiles, unfused_plans_are_modules_of_several_kernels) {
 
 TEST(UseExp2, no_natural_exponential_is_left_unless_it_is_kept) {
   const Dims dims = {{"B", 1}, {"H", 1}, {"S", 5}, {"T", 70}, {"D", 4}};
-  const Lowered folded = lower(sample("attention_nomask"), dims);
+  const Lowered folded = lower(read_sample("attention_nomask"), dims);
   EXPECT_EQ(text_at(folded, Level::tile).find("exp("), std::string::npos);
   std::vector<std::pair<std::string, std::string>> keep;
   for (const Decision& d : folded.record.decisions) {
     if (d.site.size() > 5 && d.site.substr(d.site.size() - 5) == "/exp2") keep.emplace_back(d.site, "keep");
   }
   ASSERT_FALSE(keep.empty());
-  const Lowered kept = lower(sample("attention_nomask"), dims, keep);
+  const Lowered kept = lower(read_sample("attention_nomask"), dims, keep);
   EXPECT_NE(text_at(kept, Level::tile).find("exp("), std::string::npos);
   EXPECT_EQ(text_at(kept, Level::tile).find("exp2("), std::string::npos);
   expect_right(kept, "gaussian");

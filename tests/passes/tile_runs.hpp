@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
+#include "files.hpp"
 #include "interp/interp.hpp"
 #include "lang/lang.hpp"
 #include "passes/lowering.hpp"
@@ -16,12 +14,7 @@ namespace fathom::lowering_tests {
 
 using Dims = std::map<std::string, std::int64_t>;
 
-inline std::string sample(const std::string& name) {
-  std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/samples/" + name + ".fathom");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using test::read_sample;
 
 struct Lowered {
   math::Program written;

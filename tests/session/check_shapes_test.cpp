@@ -90,7 +90,7 @@ TEST(Shapes, many_dimensions_do_not_take_long) {
 }
 
 TEST(Shapes, every_plan_of_grouped_heads_is_checked_with_groups) {
-  const auto plan = compiled(session_tests::sample("attention"), {}, {}, "blackboard");
+  const auto plan = compiled(session_tests::read_sample("attention"), {}, {}, "blackboard");
   for (const bool miniature : {true, false}) {
     const auto plans = small_plans(*plan, miniature, 3);
     ASSERT_FALSE(plans.empty());

@@ -46,21 +46,21 @@ class Samples : public testing::TestWithParam<std::string> {};
 /// True tiles of a wide machine take seconds for the larger samples: `fathom check` and ./test --all run those.
 class FewSamples : public Samples {};
 TEST_P(FewSamples, every_step_passes_on_vectors) {
-  expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, {}, "x86-64-v4"), GetParam(), quick());
+  expect_all_pass(*compiled(session_tests::read_sample(GetParam()), {}, {}, "x86-64-v4"), GetParam(), quick());
 }
 TEST_P(Samples, every_step_passes_on_the_blackboard) {
-  expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, {}, "blackboard"), GetParam(), {});
+  expect_all_pass(*compiled(session_tests::read_sample(GetParam()), {}, {}, "blackboard"), GetParam(), {});
 }
 TEST_P(Samples, every_step_passes_unfused) {
-  const auto fused = compiled(session_tests::sample(GetParam()), {}, {}, "blackboard");
+  const auto fused = compiled(session_tests::read_sample(GetParam()), {}, {}, "blackboard");
   const auto choices = session_tests::all_of(*fused, "fuse", "no");
-  expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, choices, "blackboard"), GetParam(), quick());
+  expect_all_pass(*compiled(session_tests::read_sample(GetParam()), {}, choices, "blackboard"), GetParam(), quick());
 }
 TEST_P(Samples, every_step_passes_in_split_folds) {
-  const auto rolling = compiled(session_tests::sample(GetParam()), {}, {}, "blackboard");
+  const auto rolling = compiled(session_tests::read_sample(GetParam()), {}, {}, "blackboard");
   const auto choices = session_tests::all_of(*rolling, "fold", "split-k");
   if (choices.empty()) GTEST_SKIP() << "no fold of this sample can be split";
-  expect_all_pass(*compiled(session_tests::sample(GetParam()), {}, choices, "blackboard"), GetParam(), quick());
+  expect_all_pass(*compiled(session_tests::read_sample(GetParam()), {}, choices, "blackboard"), GetParam(), quick());
 }
 INSTANTIATE_TEST_SUITE_P(Few, FewSamples, testing::Values("attention", "softmax", "layernorm", "cross_entropy"),
                          [](const auto& sample) { return sample.param; });
@@ -89,7 +89,7 @@ TEST(Check, a_repair_that_is_wrong_fails_at_its_step) {
 }
 
 TEST(Check, a_guard_that_swallows_infinities_is_found_by_the_data_that_holds_them) {
-  const auto plan = compiled(session_tests::sample("softmax"), {}, {}, "blackboard");
+  const auto plan = compiled(session_tests::read_sample("softmax"), {}, {}, "blackboard");
   const Step* step = nullptr;
   for (const Step& each : plan->record.steps)
     if (each.after.level == Level::tile) step = &each;
@@ -141,7 +141,7 @@ TEST(Check, open_elements_count_over_a_step_and_not_in_a_tiny_case) {
 }
 
 TEST(Check, small_plans_have_every_loop_of_the_true_one) {
-  const auto plan = compiled(session_tests::sample("matmul_bias_gelu"), {}, {}, "x86-64-v4");
+  const auto plan = compiled(session_tests::read_sample("matmul_bias_gelu"), {}, {}, "x86-64-v4");
   std::set<std::string> sites;
   for (const SmallPlan& each : small_plans(*plan, true, 2))
     for (const Decision& decision : each.record.decisions) sites.insert(decision.site);

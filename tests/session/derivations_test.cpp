@@ -1,21 +1,15 @@
 // The oracle of derivations, from outside: what `explain` says of each text, and that its witnesses come out of every level by both folds.
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <regex>
 
+#include "derivations.hpp"
 #include "session_test.hpp"
 
 namespace fathom::session_tests {
 namespace {
 
-const Json& entries() {
-  static const Json all = [] {
-    std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/tests/cases/derivations.json");
-    return Json::parse(file, nullptr, false);
-  }();
-  return all.at("entries");
-}
+using test::derivations;
 
 const Json* entry_for(const Json& list, const std::string& consumer) {
   for (const Json& entry : list)
@@ -46,7 +40,7 @@ bool same_cause(const std::string& stated, const std::string& given) {
 
 TEST(Explain, answers_every_entry_of_the_oracle) {
   int fused = 0, refused = 0, of_higher_rank = 0;
-  for (const Json& entry : entries()) {
+  for (const Json& entry : derivations()) {
     const std::string id = entry.at("id"), focus = entry.at("focus");
     SCOPED_TRACE(id);
     const Compiled c = compiled(entry.at("text").get<std::string>());
@@ -84,27 +78,6 @@ TEST(Explain, answers_every_entry_of_the_oracle) {
   EXPECT_GT(fused, 50);
   EXPECT_GT(refused, 10);
   EXPECT_GT(of_higher_rank, 3);
-}
-
-double number_of(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>() ? 1 : 0;
-  return json.is_number() ? json.get<double>() : std::strtod(json.get<std::string>().c_str(), nullptr);
-}
-
-void flatten(const Json& json, std::vector<double>& out) {
-  if (!json.is_array()) return out.push_back(number_of(json));
-  for (const Json& item : json) flatten(item, out);
-}
-
-interp::Arrays inputs_of_witness(const math::Program& program, const Json& witness, const DimValues& dims) {
-  interp::Arrays inputs;
-  for (const math::Parameter& parameter : program.params) {
-    interp::Array& array = inputs[parameter.name];
-    array.dtype = parameter.dtype;
-    for (const Expr extent : parameter.extents) array.shape.push_back(evaluate_integer(extent, dims).value_or(-1));
-    flatten(witness.at("inputs").at(parameter.name.text()), array.data);
-  }
-  return inputs;
 }
 
 struct Plan {
@@ -152,7 +125,7 @@ TEST_P(Witnesses, come_out_within_the_bound_at_every_level) {
   const Plan plan = GetParam();
   Outcome all;
   std::set<std::string> offered, split;
-  for (const Json& entry : entries()) {
+  for (const Json& entry : derivations()) {
     const std::string id = entry.at("id"), text = entry.at("text");
     SCOPED_TRACE(id);
     std::map<Dims, Compiled> plans;
@@ -168,7 +141,7 @@ TEST_P(Witnesses, come_out_within_the_bound_at_every_level) {
       if (loop_plan(*c).find("combine") != std::string::npos) split.insert(id);
       const DimValues dims = math::default_dims(c->program);
       const Outcome one =
-          expect_right(*c, inputs_of_witness(c->program, witness, dims), dims, true, id + " " + witness.at("family").get<std::string>());
+          expect_right(*c, test::inputs_of(c->program, witness, dims), dims, true, id + " " + witness.at("family").get<std::string>());
       all.passed += one.passed;
       all.inconclusive += one.inconclusive;
       all.undefined += one.undefined;
@@ -231,7 +204,7 @@ bool is_pure_reordering(const DerivationLine& line) { return line.before && line
 
 TEST(Derivation, of_softmax_has_at_most_eight_lines_and_none_is_a_reordering) {
   for (const std::string name : {"attention", "attention_nomask", "softmax", "logsumexp"}) {
-    const Compiled c = compiled(sample(name));
+    const Compiled c = compiled(read_sample(name));
     ASSERT_TRUE(c);
     int repaired = 0;
     for (const Fusion& fusion : c->record.fusions) {
@@ -252,7 +225,7 @@ TEST(Derivation, of_softmax_has_at_most_eight_lines_and_none_is_a_reordering) {
 }
 
 TEST(Derivation, invents_no_names) {
-  for (const Json& entry : entries()) {
+  for (const Json& entry : derivations()) {
     const Compiled c = compiled(entry.at("text").get<std::string>());
     ASSERT_TRUE(c);
     const std::set<std::string> known = known_names(*c);

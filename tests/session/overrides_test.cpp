@@ -33,7 +33,7 @@ bool depends_on_tile(const Step& step, const std::string& site) {
 
 TEST(Override, of_one_tile_size_leaves_the_other_steps_equal) {
   for (const Program& program : five) {
-    const Compiled before = compiled(sample(program.name));
+    const Compiled before = compiled(read_sample(program.name));
     ASSERT_TRUE(before);
     int overridden = 0;
     for (const Decision& decision : before->record.decisions) {
@@ -41,7 +41,7 @@ TEST(Override, of_one_tile_size_leaves_the_other_steps_equal) {
       if (choice.empty()) continue;
       ++overridden;
       SCOPED_TRACE(std::string(program.name) + " " + decision.site + " = " + choice);
-      const Compiled after = compiled(sample(program.name), {}, {{decision.site, choice}});
+      const Compiled after = compiled(read_sample(program.name), {}, {{decision.site, choice}});
       ASSERT_TRUE(after);
       int unaffected = 0, equal = 0;
       std::string others;
@@ -63,8 +63,8 @@ TEST(Override, of_one_tile_size_leaves_the_other_steps_equal) {
 }
 
 TEST(Override, is_reported_as_changed_at_its_own_step_and_as_equal_without_one) {
-  const Compiled plan = compiled(sample("attention_nomask"));
-  const Compiled other = compiled(sample("attention_nomask"), {}, {{"o/j/tile", "32"}});
+  const Compiled plan = compiled(read_sample("attention_nomask"));
+  const Compiled other = compiled(read_sample("attention_nomask"), {}, {{"o/j/tile", "32"}});
   ASSERT_TRUE(plan && other);
   for (const session::StepChange& change : session::compare(plan->record, plan->record))
     EXPECT_EQ(change.change, session::Change::equal) << change.id;
@@ -76,8 +76,8 @@ TEST(Override, is_reported_as_changed_at_its_own_step_and_as_equal_without_one) 
 }
 
 TEST(Override, that_unfuses_adds_removes_or_changes_the_fusion_alone_among_the_loops) {
-  const Compiled plan = compiled(sample("attention_nomask"));
-  const Compiled other = compiled(sample("attention_nomask"), {}, {{"o.sum/j/fuse", "no"}});
+  const Compiled plan = compiled(read_sample("attention_nomask"));
+  const Compiled other = compiled(read_sample("attention_nomask"), {}, {{"o.sum/j/fuse", "no"}});
   ASSERT_TRUE(plan && other);
   for (const session::StepChange& change : session::compare(plan->record, other->record)) {
     if (change.id == "o.sum/j/fuse") {
@@ -122,7 +122,7 @@ void put(Seen& seen, const std::vector<std::int64_t>& shape, const interp::Event
 TEST(Observer, its_log_put_together_is_the_result) {
   for (const Program& program : five) {
     SCOPED_TRACE(program.name);
-    const Compiled c = compiled(sample(program.name), program.dims);
+    const Compiled c = compiled(read_sample(program.name), program.dims);
     ASSERT_TRUE(c);
     const DimValues sizes = math::default_dims(c->program);
     const interp::Arrays inputs = interp::make_inputs(c->program, sizes, "gaussian", 5);

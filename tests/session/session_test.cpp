@@ -1,19 +1,10 @@
 #include "session_test.hpp"
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include "lang/lang.hpp"
 
 namespace fathom::session_tests {
-
-std::string sample(const std::string& name) {
-  std::ifstream file(std::string(FATHOM_SOURCE_DIR) + "/samples/" + name + ".fathom");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::string attention_of(const std::string& body, const std::string& more_params, const std::string& condition) {
   return "dim S = 20, T = 40, D = 8\noperator attention(q: f32[S,D], k: f32[T,D], v: f32[T,D], keep: bool[S,T]" + more_params +

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "files.hpp"
 #include "interp/interp.hpp"
 #include "session/session.hpp"
 
@@ -15,7 +16,7 @@ using Dims = std::map<std::string, std::int64_t>;
 using Choices = std::vector<std::pair<std::string, std::string>>;
 using Compiled = std::shared_ptr<const session::Compilation>;
 
-std::string sample(const std::string& name);
+using test::read_sample;
 /// "operator attention(q, k, v, keep…) -> (o)" with this body, S = 20, T = 40, D = 8.
 std::string attention_of(const std::string& body, const std::string& more_params = "", const std::string& condition = "");
 

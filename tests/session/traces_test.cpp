@@ -41,7 +41,7 @@ TEST(Replay, of_the_complete_trace_gives_the_same_text_byte_for_byte) {
   for (const std::string& name : samples)
     for (const std::string target : {"x86-64", "blackboard"}) {
       SCOPED_TRACE(name + " on " + target);
-      const Compiled first = compiled(sample(name), {}, {}, target);
+      const Compiled first = compiled(read_sample(name), {}, {}, target);
       ASSERT_TRUE(first);
       session::Inputs again = first->inputs;
       again.trace = first->record.trace;
@@ -54,20 +54,20 @@ TEST(Replay, of_the_complete_trace_gives_the_same_text_byte_for_byte) {
 }
 
 TEST(Replay, of_an_overridden_plan_from_its_printed_trace_gives_the_same_text) {
-  const Compiled plain = compiled(sample("attention_nomask"));
+  const Compiled plain = compiled(read_sample("attention_nomask"));
   ASSERT_TRUE(plain);
   for (const Decision& decision : plain->record.decisions)
     for (const Alternative& alternative : decision.alternatives) {
       if (alternative.refused || alternative.choice == decision.choice) continue;
       SCOPED_TRACE(decision.site + " = " + alternative.choice);
-      const Compiled first = compiled(sample("attention_nomask"), {}, {{decision.site, alternative.choice}});
+      const Compiled first = compiled(read_sample("attention_nomask"), {}, {{decision.site, alternative.choice}});
       ASSERT_TRUE(first);
       EXPECT_TRUE(first->record.refusals.empty()) << "it was offered: " << first->record.refusals[0].reason;
       const Decision* taken = decision_at(*first, decision.site);
       ASSERT_NE(taken, nullptr);
       EXPECT_EQ(taken->choice, alternative.choice);
       EXPECT_EQ(taken->origin, Origin::by_user);
-      session::Inputs again = inputs_of(sample("attention_nomask"));
+      session::Inputs again = inputs_of(read_sample("attention_nomask"));
       const auto trace = session::parse_trace(session::print(first->record.trace));
       ASSERT_TRUE(trace);
       again.trace = *trace;
@@ -79,7 +79,7 @@ TEST(Replay, of_an_overridden_plan_from_its_printed_trace_gives_the_same_text) {
 
 TEST(Replay, gives_every_step_an_id_of_its_own) {
   for (const std::string& name : samples) {
-    const Compiled c = compiled(sample(name));
+    const Compiled c = compiled(read_sample(name));
     ASSERT_TRUE(c);
     std::set<std::string> ids;
     for (const Step& step : c->record.steps) {
@@ -133,7 +133,7 @@ TEST(TraceText, that_is_wrong_gets_every_error_with_its_line_and_a_cure) {
 }
 
 TEST(Lock, of_a_site_that_is_gone_is_kept_and_reported) {
-  const Compiled c = with_trace(sample("softmax"), "lock z/j/tile = 64\nz/i/tile = 8\n");
+  const Compiled c = with_trace(read_sample("softmax"), "lock z/j/tile = 64\nz/i/tile = 8\n");
   ASSERT_TRUE(c);
   EXPECT_TRUE(refuses(*c, "z/j/tile is locked to 64"));
   EXPECT_TRUE(refuses(*c, "no decision at z/i/tile"));
@@ -143,7 +143,7 @@ TEST(Lock, of_a_site_that_is_gone_is_kept_and_reported) {
 }
 
 TEST(Lock, holds_its_choice_when_the_program_changes) {
-  const Compiled c = with_trace(sample("attention_nomask"), "lock o/j/tile = 32\n");
+  const Compiled c = with_trace(read_sample("attention_nomask"), "lock o/j/tile = 32\n");
   ASSERT_TRUE(c);
   EXPECT_TRUE(decision_at(*c, "o/j/tile")->locked);
   session::Inputs larger = c->inputs;
@@ -156,7 +156,7 @@ TEST(Lock, holds_its_choice_when_the_program_changes) {
 }
 
 TEST(Constraint, of_a_range_or_any_limits_the_choice) {
-  const std::string text = sample("attention_nomask");
+  const std::string text = read_sample("attention_nomask");
   const Compiled plain = compiled(text);
   ASSERT_TRUE(plain);
   const std::string usual = decision_at(*plain, "o/j/tile")->choice;
@@ -171,7 +171,7 @@ TEST(Constraint, of_a_range_or_any_limits_the_choice) {
 }
 
 TEST(Override, that_is_illegal_is_a_refusal_and_the_default_stands) {
-  const std::string text = sample("attention_nomask");
+  const std::string text = read_sample("attention_nomask");
   const Compiled plain = compiled(text);
   ASSERT_TRUE(plain);
   for (const auto& [site, choice] : std::vector<std::pair<std::string, std::string>>{{"o/j/tile", "7"},
@@ -199,14 +199,14 @@ TEST(Override, that_is_illegal_is_a_refusal_and_the_default_stands) {
 
 TEST(Override, that_a_listed_alternative_refuses_says_the_listed_reason) {
   for (const std::string name : {"attention_nomask", "softmax"}) {
-    const Compiled plain = compiled(sample(name), {}, {}, "blackboard");
+    const Compiled plain = compiled(read_sample(name), {}, {}, "blackboard");
     ASSERT_TRUE(plain);
     int refused = 0;
     for (const Decision& decision : plain->record.decisions)
       for (const Alternative& alternative : decision.alternatives) {
         if (!alternative.refused) continue;
         ++refused;
-        const Compiled c = compiled(sample(name), {}, {{decision.site, alternative.choice}}, "blackboard");
+        const Compiled c = compiled(read_sample(name), {}, {{decision.site, alternative.choice}}, "blackboard");
         ASSERT_TRUE(c);
         EXPECT_TRUE(refuses(*c, alternative.refused->reason)) << decision.site << " = " << alternative.choice;
         EXPECT_EQ(decision_at(*c, decision.site)->choice, decision.choice);
@@ -218,7 +218,7 @@ TEST(Override, that_a_listed_alternative_refuses_says_the_listed_reason) {
 // ---- the session ----
 
 TEST(Session, undoes_and_redoes_every_change) {
-  auto session = session::Session::open(inputs_of(sample("attention_nomask")));
+  auto session = session::Session::open(inputs_of(read_sample("attention_nomask")));
   ASSERT_TRUE(session);
   const std::string start = all_text(session->now());
   EXPECT_FALSE(session->can_undo());
@@ -253,7 +253,7 @@ TEST(Session, undoes_and_redoes_every_change) {
 }
 
 TEST(Session, keeps_its_state_when_a_change_is_wrong) {
-  auto session = session::Session::open(inputs_of(sample("softmax")));
+  auto session = session::Session::open(inputs_of(read_sample("softmax")));
   ASSERT_TRUE(session);
   const std::string start = all_text(session->now());
   const auto broken = session->edit_source("operator f(");
@@ -267,23 +267,23 @@ TEST(Session, keeps_its_state_when_a_change_is_wrong) {
 }
 
 TEST(Session, keeps_a_lock_across_an_edit_that_removes_its_site_and_brings_it_back) {
-  auto session = session::Session::open(inputs_of(sample("softmax")));
+  auto session = session::Session::open(inputs_of(read_sample("softmax")));
   ASSERT_TRUE(session);
   ASSERT_TRUE(session->override_choice("y/j/tile", "128"));
   ASSERT_TRUE(session->lock("y/j/tile", true));
-  std::string other = sample("softmax");
+  std::string other = read_sample("softmax");
   other.replace(other.find("softmax[j](x[i,j])"), 18, "x[i,j] * 2");
   ASSERT_TRUE(session->edit_source(other));
   if (decision_at(session->now(), "y/j/tile") == nullptr) {
     EXPECT_TRUE(refuses(session->now(), "y/j/tile is locked"));
   }
-  ASSERT_TRUE(session->edit_source(sample("softmax")));
+  ASSERT_TRUE(session->edit_source(read_sample("softmax")));
   EXPECT_EQ(decision_at(session->now(), "y/j/tile")->choice, "128");
   EXPECT_TRUE(decision_at(session->now(), "y/j/tile")->locked);
 }
 
 TEST(Session, round_trips_through_json) {
-  auto session = session::Session::open(inputs_of(sample("attention_nomask"), {{"S", 512}}));
+  auto session = session::Session::open(inputs_of(read_sample("attention_nomask"), {{"S", 512}}));
   ASSERT_TRUE(session);
   ASSERT_TRUE(session->override_choice("o/j/tile", "32"));
   ASSERT_TRUE(session->lock("o/j/tile", true));
@@ -310,7 +310,7 @@ TEST(Session, refuses_json_that_is_no_session) {
     ASSERT_FALSE(session) << text;
     EXPECT_FALSE(session.error().front().message.empty());
   }
-  auto good = session::Session::open(inputs_of(sample("softmax")));
+  auto good = session::Session::open(inputs_of(read_sample("softmax")));
   ASSERT_TRUE(good);
   Json document = Json::parse(good->to_json());
   document["at"] = -1;
