@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -21,6 +22,7 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr int most_depth = 1200;
 constexpr double most_index = 1e6;
+constexpr std::int64_t most_places = 65536;
 
 double identity_of(const math::Carried& carried) {
   const Expr identity = carried.reducer->state.front().identity;
@@ -48,7 +50,7 @@ std::optional<Form> form_of(const Fusion& fusion) {
 }
 
 struct Trial::Frame {
-  Segment covered;
+  Memo* memo;  ///< of what is covered
   const Symbols* symbols = nullptr;
   std::vector<std::pair<Symbol, std::int64_t>> indices;
 };
@@ -60,7 +62,7 @@ Trial::Trial(const ProgramView& view, const Statement& consumer, const std::set<
 double Trial::rounded(double x) const { return arithmetic_ == Arithmetic::wide ? x : in_single_range(x); }
 
 Trial::Frame Trial::frame(Segment covered, const Symbols& symbols) {
-  Frame f{covered, &symbols, {}};
+  Frame f{&memo_of(covered), &symbols, {}};
   for (std::size_t i = 0; i < consumer_->axes.size(); ++i) f.indices.emplace_back(consumer_->axes[i].index, point_[i]);
   return f;
 }
@@ -77,12 +79,47 @@ Segment Trial::whole() {
   return {static_cast<std::int64_t>(lo), std::max(static_cast<std::int64_t>(lo), static_cast<std::int64_t>(hi))};
 }
 
+Trial::Memo& Trial::memo_of(Segment covered) {
+  for (auto memo = memos_.rbegin(); memo != memos_.rend(); ++memo)
+    if ((*memo)->covered == covered) return **memo;
+  return *memos_.emplace_back(std::make_unique<Memo>(Memo{covered, {}}));
+}
+
+std::optional<std::size_t> Trial::Tensor::place_of(std::span<const std::int64_t> at) const {
+  if (places == 0) return std::nullopt;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (at[i] < ranges[i].begin || at[i] >= ranges[i].end) return std::nullopt;
+    place = place * static_cast<std::size_t>(ranges[i].end - ranges[i].begin) + static_cast<std::size_t>(at[i] - ranges[i].begin);
+  }
+  return place;
+}
+
+std::size_t Trial::tensor_named(Symbol name) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (tensors_[i].statement->name == name) return i;
+  const Statement* statement = view_->program().find(name);
+  if (statement == nullptr) return tensors_.size();
+  Tensor tensor{statement, {}, 1};
+  for (const Axis& axis : statement->axes) {
+    const auto lo = evaluate_integer(axis.lo, inputs_->dims), hi = evaluate_integer(axis.hi, inputs_->dims);
+    const bool is_small = lo && hi && *hi > *lo && *hi - *lo <= most_places;
+    tensor.ranges.push_back(is_small ? Segment{*lo, *hi} : Segment{});
+    tensor.places *= is_small ? static_cast<std::size_t>(*hi - *lo) : 0;
+    if (tensor.places > most_places) tensor.places = 0;
+  }
+  tensors_.push_back(std::move(tensor));
+  return tensors_.size() - 1;
+}
+
 double Trial::read_value(Expr e, Frame& f) {
-  std::vector<std::int64_t> at;
-  for (Expr subscript : e.args()) {
-    const double k = evaluate(subscript, f);
+  std::array<std::int64_t, 8> few;
+  std::vector<std::int64_t> many(e.args().size() > few.size() ? e.args().size() : 0);
+  const std::span<std::int64_t> at(many.empty() ? few.data() : many.data(), e.args().size());
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double k = evaluate(e.arg(i), f);
     if (!(std::fabs(k) < most_index)) return nan;
-    at.push_back(static_cast<std::int64_t>(k));
+    at[i] = static_cast<std::int64_t>(k);
   }
   if (const auto table = inputs_->tables.find(e.name()); table != inputs_->tables.end()) {
     std::int64_t place = 0;
@@ -93,18 +130,22 @@ double Trial::read_value(Expr e, Frame& f) {
     }
     return table->second.data[static_cast<std::size_t>(place)];
   }
-  const Statement* statement = view_->program().find(e.name());
-  if (statement == nullptr || statement->axes.size() != at.size()) return nan;
-  Memo& memo = memo_[f.covered];
-  const Place place{statement, std::move(at)};
-  if (const auto found = memo.find(place); found != memo.end()) return found->second;
+  const std::size_t which = tensor_named(e.name());
+  if (which == tensors_.size() || tensors_[which].statement->axes.size() != at.size()) return nan;
+  const Statement* statement = tensors_[which].statement;
+  const std::optional<std::size_t> place = tensors_[which].place_of(at);
+  if (f.memo->values.size() <= which) f.memo->values.resize(which + 1);
+  std::vector<std::optional<double>>& known = f.memo->values[which];
+  if (known.empty()) known.resize(tensors_[which].places);
+  if (place && known[*place]) return *known[*place];
   const Symbols none;
-  Frame inner{f.covered, &none, {}};
-  for (std::size_t i = 0; i < place.at.size(); ++i) inner.indices.emplace_back(statement->axes[i].index, place.at[i]);
+  Frame inner{f.memo, &none, {}};
+  inner.indices.reserve(at.size() + 2);
+  for (std::size_t i = 0; i < at.size(); ++i) inner.indices.emplace_back(statement->axes[i].index, at[i]);
   const double value = statement->map() != nullptr
                            ? evaluate(statement->map()->value, inner)
-                           : reduced(folding(*statement->reduction()), inner, running_.count(e.name()) != 0, f.covered);
-  memo_[f.covered].emplace(place, value);  // looked up anew: evaluating may have filled it
+                           : reduced(folding(*statement->reduction()), inner, running_.count(e.name()) != 0, f.memo->covered);
+  if (place) f.memo->values[which][*place] = value;  // looked up anew: evaluating may have added tensors
   return value;
 }
 
@@ -180,12 +221,6 @@ void for_each(const std::vector<Axis>& axes, std::size_t from, const Segment* ti
 
 }  // namespace
 
-std::size_t Trial::PlaceHash::operator()(const Place& place) const {
-  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(place.statement);
-  for (const std::int64_t at : place.at) hash = hash_combine(hash, static_cast<std::uint64_t>(at));
-  return static_cast<std::size_t>(hash);
-}
-
 std::optional<Op> Trial::operation_of(const Reducer& reducer) {
   for (const auto& [known, operation] : operations_)
     if (known == &reducer) return operation;
@@ -200,7 +235,7 @@ Trial::Folding Trial::folding(const Reduction& reduction) {
 double Trial::reduced(const Folding& folding, Frame& f, bool restricted, Segment tile) {
   const Reducer& reducer = *folding.reducer;
   const Symbols none;
-  Frame inside{f.covered, &none, {}};
+  Frame inside{f.memo, &none, {}};
   std::vector<double> state;
   for (const Component& component : reducer.state) state.push_back(evaluate(component.identity, inside));
   const auto operation = operation_of(reducer);
@@ -216,17 +251,17 @@ double Trial::reduced(const Folding& folding, Frame& f, bool restricted, Segment
     for (std::size_t i = 0; i < folding.values.size() && i < reducer.parameters.size(); ++i)
       names.emplace_back(reducer.parameters[i], evaluate(folding.values[i], f));
     Symbols sides;
-    Frame lift{f.covered, &names, {}};
+    Frame lift{f.memo, &names, {}};
     for (std::size_t i = 0; i < reducer.state.size(); ++i) {
       sides.emplace_back(reducer.state[i].name, state[i]);
       sides.emplace_back(primed(reducer.state[i].name), evaluate(reducer.state[i].lift, lift));
     }
-    Frame combine{f.covered, &sides, {}};
+    Frame combine{f.memo, &sides, {}};
     for (std::size_t i = 0; i < reducer.state.size(); ++i) state[i] = evaluate(reducer.state[i].combine, combine);
   });
   Symbols components;
   for (std::size_t i = 0; i < reducer.state.size(); ++i) components.emplace_back(reducer.state[i].name, state[i]);
-  Frame at_end{f.covered, &components, {}};
+  Frame at_end{f.memo, &components, {}};
   for (const ReducerResult& result : reducer.results)
     if (folding.result.empty() || result.name == folding.result) return evaluate(result.value, at_end);
   return nan;

@@ -3,10 +3,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "algebra/view.hpp"
@@ -109,17 +110,22 @@ class Trial {
   Arithmetic arithmetic_;
   std::vector<std::int64_t> point_;
   std::vector<std::pair<Symbol, Expr>> named_;
-  /// Looked up, never walked: the order of addresses is not seen.
-  struct Place {
+  /// A statement that is read, and the places that it has; the ranges of its axes are those of the inputs' dimensions.
+  struct Tensor {
     const math::Statement* statement;
-    std::vector<std::int64_t> at;
-    friend bool operator==(const Place&, const Place&) = default;
+    std::vector<Segment> ranges;
+    std::size_t places = 0;  ///< 0: ranges that no dimensions give, nothing of it is kept
+    [[nodiscard]] std::optional<std::size_t> place_of(std::span<const std::int64_t> at) const;
   };
-  struct PlaceHash {
-    std::size_t operator()(const Place&) const;
+  std::size_t tensor_named(Symbol);  ///< its position in tensors_; tensors_.size() where there is none
+  std::vector<Tensor> tensors_;
+  /// Values of the tensors while a segment is covered, by place; empty: not computed yet.
+  struct Memo {
+    Segment covered;
+    std::vector<std::vector<std::optional<double>>> values;
   };
-  using Memo = std::unordered_map<Place, double, PlaceHash>;
-  std::map<Segment, Memo> memo_;
+  Memo& memo_of(Segment);
+  std::vector<std::unique_ptr<Memo>> memos_;  ///< frames point into them
   std::vector<std::pair<const Reducer*, std::optional<Op>>> operations_;
   std::int64_t work_ = 0;
   int depth_ = 0;

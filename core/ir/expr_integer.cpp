@@ -2,10 +2,10 @@
 // which gives one form to equal sums. A rule that could change a value is not here; a sum too long for the limits is left as it is.
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 
 #include "ir/comparison.hpp"
 #include "ir/expr.hpp"
+#include "ir/node_map.hpp"
 
 namespace fathom {
 namespace {
@@ -410,7 +410,8 @@ class Evaluator {
   explicit Evaluator(const DimValues& values) : values_(values) {}
 
   MaybeWide operator()(Expr root) {
-    visit(root, [&](Expr expr) { done_.emplace(&expr.node(), value_of(expr)); });
+    if (root.args().empty()) return value_of(root);
+    visit(root, [&](Expr expr) { done_.insert(&expr.node(), value_of(expr)); });
     return done_.at(&root.node());
   }
 
@@ -476,7 +477,7 @@ class Evaluator {
   }
 
   const DimValues& values_;
-  std::unordered_map<const ExprNode*, MaybeWide> done_;
+  NodeMap<MaybeWide> done_;
 };
 
 }  // namespace

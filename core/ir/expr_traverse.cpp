@@ -1,43 +1,37 @@
 // Walks over expressions: each distinct node once, with a stack of their own, so that depth costs memory and never the call stack.
 #include <algorithm>
+#include <array>
 #include <iterator>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "ir/expr.hpp"
+#include "ir/node_map.hpp"
 
 namespace fathom {
 namespace {
 
-/// What is known of each node met. Most expressions have a handful of nodes: those are searched in line, and hashed only beyond that. Never
-/// iterated: the order of nodes is not seen.
+/// A stack whose first elements lie in the object: walks are as deep as expressions are, and those are rarely deep.
 template <class T>
-class NodeMap {
+class Stack {
  public:
-  [[nodiscard]] const T* find(const ExprNode* node) const {
-    for (const auto& [key, value] : few_)
-      if (key == node) return &value;
-    if (many_.empty()) return nullptr;
-    const auto found = many_.find(node);
-    return found == many_.end() ? nullptr : &found->second;
-  }
-  [[nodiscard]] const T& at(const ExprNode* node) const { return *find(node); }
-  /// False: it was there.
-  bool insert(const ExprNode* node, T value) {
-    if (find(node) != nullptr) return false;
-    if (few_.size() < most_in_line) {
-      if (few_.empty()) few_.reserve(most_in_line);
-      few_.emplace_back(node, value);
-      return true;
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  T& top() { return count_ <= most_in_line ? few_[count_ - 1] : many_.back(); }
+  void push(T value) {
+    if (count_++ < most_in_line) {
+      few_[count_ - 1] = value;
+    } else {
+      many_.push_back(value);
     }
-    return many_.emplace(node, value).second;
+  }
+  void pop() {
+    if (count_-- > most_in_line) many_.pop_back();
   }
 
  private:
   static constexpr std::size_t most_in_line = 24;
-  std::vector<std::pair<const ExprNode*, T>> few_;
-  std::unordered_map<const ExprNode*, T> many_;
+  std::array<T, most_in_line> few_;
+  std::vector<T> many_;
+  std::size_t count_ = 0;
 };
 
 struct Met {};
@@ -197,20 +191,19 @@ void visit(Expr root, const std::function<void(Expr)>& f) {
   if (!root) return;
   if (root.args().empty()) return f(root);
   Nodes seen;
-  std::vector<std::pair<Expr, std::size_t>> stack;
-  stack.reserve(16);
-  stack.emplace_back(root, 0);
+  Stack<std::pair<Expr, std::size_t>> stack;
+  stack.push({root, 0});
   seen.insert(&root.node(), {});
   while (!stack.empty()) {
-    auto& [expr, next] = stack.back();
+    auto& [expr, next] = stack.top();
     if (next == expr.args().size()) {
       const Expr finished = expr;
-      stack.pop_back();
+      stack.pop();
       f(finished);
       continue;
     }
     const Expr arg = expr.arg(next++);
-    if (arg && seen.insert(&arg.node(), {})) stack.emplace_back(arg, 0);
+    if (arg && seen.insert(&arg.node(), {})) stack.push({arg, 0});
   }
 }
 

@@ -74,7 +74,7 @@ class RangeInference {
   [[nodiscard]] std::vector<Range> ranges_at(Expr wanted, Expr root) const {
     std::vector<Range> found;
     visit(root, [&](Expr expr) {
-      if (!expr.is(Op::read)) return;
+      if (!expr.is(Op::read) || std::find(expr.args().begin(), expr.args().end(), wanted) == expr.args().end()) return;
       const std::optional<std::vector<Range>> ranges = ranges_of(program_, expr.name());
       for (std::size_t i = 0; ranges && i < expr.args().size() && i < ranges->size(); ++i)
         if (expr.arg(i) == wanted) found.push_back((*ranges)[i]);

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 
 namespace fathom {
+
+struct SymbolTable;
 
 /// The name of an index, dimension, tensor, carrier or rule. Cheap to copy and compare; never dangles. Thread-safe.
 class Symbol {
@@ -15,18 +18,26 @@ class Symbol {
   Symbol();  ///< the empty name
   explicit Symbol(std::string_view text);
 
-  [[nodiscard]] const std::string& text() const { return *text_; }
-  [[nodiscard]] bool empty() const { return text_->empty(); }
+  [[nodiscard]] const std::string& text() const { return name_->text; }
+  [[nodiscard]] bool empty() const { return name_->text.empty(); }
   [[nodiscard]] std::size_t hash() const;  ///< of the text: equal on every platform
 
-  friend bool operator==(Symbol a, Symbol b) { return a.text_ == b.text_; }
+  friend bool operator==(Symbol a, Symbol b) { return a.name_ == b.name_; }
   friend std::strong_ordering operator<=>(Symbol a, Symbol b) {
-    if (a.text_ == b.text_) return std::strong_ordering::equal;
-    return a.text_->compare(*b.text_) < 0 ? std::strong_ordering::less : std::strong_ordering::greater;
+    if (a.name_ == b.name_) return std::strong_ordering::equal;
+    if (a.name_->start != b.name_->start) return a.name_->start <=> b.name_->start;
+    return a.name_->text.compare(b.name_->text) < 0 ? std::strong_ordering::less : std::strong_ordering::greater;
   }
 
  private:
-  const std::string* text_;
+  /// `start`: the first eight bytes as a big-endian number, so that most comparisons are of numbers.
+  struct Name {
+    std::string text;
+    std::uint64_t start;
+  };
+  friend struct SymbolTable;
+
+  const Name* name_;
 };
 
 inline Symbol operator""_sym(const char* text, std::size_t size) { return Symbol(std::string_view(text, size)); }

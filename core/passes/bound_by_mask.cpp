@@ -103,22 +103,21 @@ Result<Ir> bound_by_mask(const Ir& ir, StepLog& log) {
   std::vector<Refusal> refusals;
   const std::vector<BoundSite> sites = sites_in(program, nests_of(program), refusals);
   for (const BoundSite& site : sites) {
-    loop::Program other = bounded(program, site);
+    const Ir other = make_ir(bounded(program, site));
     Decision decision;
     decision.site = site.site;
     decision.kind = "bound";
     decision.choice = "bound";
     decision.reason = "Tiles in which nothing counts cost nothing, and full tiles need no test.";
-    decision.alternatives = {{"bound", predict(make_ir(other), program.math, log.target()).ms, std::nullopt},
-                             {"no", predict(current, program.math, log.target()).ms, std::nullopt}};
+    decision.alternatives = {{"bound", log.cost_of(other).ms, std::nullopt}, {"no", log.cost_of(current).ms, std::nullopt}};
     decision = log.decide(std::move(decision));
     StepLog::Note note;
     note.id = site.site;
     note.title = fmt::format("Bound the loop over {} by the mask", site.index.text());
     note.says = fmt::format("The loop over {} runs over all tiles.", site.index.text());
     if (decision.choice == "bound") {
-      program = std::move(other);
-      current = make_ir(program);
+      current = other;
+      program = current.loop();
       const std::vector<Nest> nests = nests_of(program);
       const Bounding& first = site.nests.front().second;
       if (first.conditions.empty()) note.title = fmt::format("Part the ragged tile from the loop over {}", site.index.text());

@@ -127,22 +127,20 @@ class Folder {
   }
 
  private:
-  [[nodiscard]] double ms(const loop::Program& program) const { return predict(make_ir(program), program_.math, log_->target()).ms; }
-
   [[nodiscard]] std::int64_t trips(const FoldSite& site) const {
     const Loop fold = nests_of(program_)[site.nests.front()].folds.front();
     const auto count = value_at_defaults(program_.math, binary(Op::floordiv, fold.hi - fold.lo + fold.tile - number(1), fold.tile));
     return std::max<std::int64_t>(1, count.value_or(1));
   }
 
-  /// The number of parts with the least predicted time; the fewest of equals.
-  [[nodiscard]] std::vector<Alternative> splits_of(const FoldSite& site) const {
+  /// Numbers of parts that are offered, with what each is predicted to take.
+  [[nodiscard]] std::vector<Alternative> splits_of(const FoldSite& site, std::int64_t most = most_splits) const {
     std::vector<Alternative> all;
-    for (std::int64_t count = 2; count <= std::min(most_splits, std::max<std::int64_t>(2, trips(site))); count *= 2)
-      all.push_back({std::to_string(count), ms(split_program(program_, site, count)), std::nullopt});
+    for (std::int64_t count = 2; count <= std::min(most, std::max<std::int64_t>(2, trips(site))); count *= 2)
+      all.push_back({std::to_string(count), log_->cost_of(make_ir(split_program(program_, site, count))).ms, std::nullopt});
     return all;
   }
-  /// The best number of parts, and whether the tree should be taken by default: its parts must be worth a second pass over states.
+  /// The number of parts with the least predicted time; the fewest of equals.
   [[nodiscard]] static const Alternative& best_of(const std::vector<Alternative>& all) {
     return *std::min_element(all.begin(), all.end(),
                              [](const Alternative& a, const Alternative& b) { return *a.predicted_ms < *b.predicted_ms; });
@@ -156,7 +154,7 @@ class Folder {
   }
   [[nodiscard]] bool is_worth_it(const FoldSite& site, const Alternative& best, double rolling) const {
     const std::int64_t parts = Rational::parse(best.choice)->num();
-    return !site.refused && is_idle(site) && trips(site) >= least_trips_of_a_part * parts && *best.predicted_ms < clear_win * rolling;
+    return trips(site) >= least_trips_of_a_part * parts && *best.predicted_ms < clear_win * rolling;
   }
 
   /// What the tree of parts itself forbids, and what no Tile module holds: known before the choice is offered.
@@ -166,26 +164,42 @@ class Folder {
     return refuse_tiles(parts);
   }
 
-  void decide(FoldSite site) {
-    if (!site.refused) site.refused = refuse_parts(site);
-    const std::vector<Alternative> splits = splits_of(site);
-    const double rolling = ms(program_);
-    const Alternative& best = best_of(splits);
-    const bool split = is_worth_it(site, best, rolling);
+  [[nodiscard]] Decision proposal(const FoldSite& site) const {
     Decision decision;
     decision.site = site.prefix + "/fold";
     decision.kind = "fold";
-    decision.choice = split ? "split-k" : "rolling";
-    decision.reason = split ? fmt::format("One running state would leave workgroups idle: {} parts are predicted to take {} instead of {}.",
-                                          best.choice, milliseconds_text(*best.predicted_ms), milliseconds_text(rolling))
-                            : "The parallel loops keep the machine busy; one running state needs no merge.";
-    decision.alternatives = {{"rolling", rolling, std::nullopt}, {"split-k", best.predicted_ms, site.refused}};
-    decision = log_->decide(std::move(decision));
+    decision.choice = "rolling";
+    const double rolling = log_->cost_of(current_).ms;
+    if (site.refused) {
+      decision.reason = site.refused->reason;
+      decision.alternatives = {{"rolling", rolling, std::nullopt}, {"split-k", std::nullopt, site.refused}};
+      return decision;
+    }
+    const bool idle = is_idle(site);
+    // Where the machine is busy two parts stand for all numbers: more gain nothing.
+    const std::vector<Alternative> splits = splits_of(site, idle ? most_splits : 2);
+    const Alternative& best = best_of(splits);
+    decision.alternatives = {{"rolling", rolling, std::nullopt}, {"split-k", best.predicted_ms, std::nullopt}};
+    if (!idle) {
+      decision.reason = "The parallel loops keep the machine busy; one running state needs no merge.";
+    } else if (is_worth_it(site, best, rolling)) {
+      decision.choice = "split-k";
+      decision.reason = fmt::format("One running state would leave workgroups idle: {} parts are predicted to take {} instead of {}.",
+                                    best.choice, milliseconds_text(*best.predicted_ms), milliseconds_text(rolling));
+    } else {
+      decision.reason = "Workgroups stay idle, but parts would be too short, or their merge cost what they gain.";
+    }
+    return decision;
+  }
+
+  void decide(FoldSite site) {
+    if (!site.refused) site.refused = refuse_parts(site);
+    Decision decision = log_->decide(proposal(site));
     StepLog::Note note;
     note.id = decision.site;
     note.title = fmt::format("Choose the fold over {}", site.index.text());
     if (decision.choice == "split-k") {
-      const std::int64_t count = ask_splits(site, splits, best.choice);
+      const std::int64_t count = ask_splits(site);
       program_ = split_program(program_, site, count);
       current_ = make_ir(program_);
       note.says = fmt::format("Split-k: {} parts of {} run side by side, then their states are merged in order.", count, site.index.text());
@@ -197,13 +211,14 @@ class Folder {
     log_->step(std::move(note), current_);
   }
 
-  [[nodiscard]] std::int64_t ask_splits(const FoldSite& site, const std::vector<Alternative>& splits, const std::string& best) {
+  [[nodiscard]] std::int64_t ask_splits(const FoldSite& site) {
+    std::vector<Alternative> splits = splits_of(site);
     Decision decision;
     decision.site = site.prefix + "/splits";
     decision.kind = "splits";
-    decision.choice = best;
+    decision.choice = best_of(splits).choice;
     decision.reason = "The least predicted time of these.";
-    decision.alternatives = splits;
+    decision.alternatives = std::move(splits);
     const auto judge = [&](std::string_view choice) -> Result<void> {
       const auto count = Rational::parse(choice);
       if (count && count->is_integer() && count->num() >= 1 && count->num() <= 4096) return {};

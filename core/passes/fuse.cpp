@@ -18,18 +18,18 @@ std::int64_t loops_over(const loop::Program& program, Symbol index) {
   return count;
 }
 
-std::map<Symbol, double> stored_bytes(const loop::Program& program) {
+std::map<Symbol, double> stored_bytes(const std::vector<TensorLife>& lives) {
   std::map<Symbol, double> stored;
-  for (const TensorLife& life : lives(make_ir(program), program.math)) {
+  for (const TensorLife& life : lives) {
     if (life.place == "main memory") stored[life.tensor] = life.bytes;
   }
   return stored;
 }
 
-std::string says_of(const loop::Program& before, const loop::Program& after, const FuseSite& site) {
-  const std::int64_t from = loops_over(before, site.index), to = loops_over(after, site.index);
+std::string says_of(const Ir& before, const Ir& after, const FuseSite& site, StepLog& log) {
+  const std::int64_t from = loops_over(before.loop(), site.index), to = loops_over(after.loop(), site.index);
   std::string text = fmt::format("{} over {} become {}", capital(plural(from, "loop")), site.index.text(), number_word(to));
-  const std::map<Symbol, double> stored = stored_bytes(before), still = stored_bytes(after);
+  const std::map<Symbol, double> stored = stored_bytes(log.lives_of(before)), still = stored_bytes(log.lives_of(after));
   const auto only_in = [](const std::map<Symbol, double>& here, const std::map<Symbol, double>& there) {
     std::vector<std::pair<Symbol, double>> found;
     for (const auto& each : here) {
@@ -53,7 +53,7 @@ std::string why(const Fusion* fusion, const FuseSite& site) {
 }
 
 /// What the algebra refused, or what the loops themselves forbid.
-std::optional<Refusal> refusal_of(const Fusion* fusion, const Result<loop::Program>& attempt) {
+std::optional<Refusal> refusal_of(const Fusion* fusion, const Result<Ir>& attempt) {
   if (attempt) return std::nullopt;
   if (fusion != nullptr && fusion->refusal) return fusion->refusal;
   return attempt.error();
@@ -107,7 +107,7 @@ class Fuser {
  private:
   void decide(const FuseSite& site) {
     const Fusion* fusion = fusion_of(log_->analysis(), site.consumer);
-    Result<loop::Program> fused = fuse_at(program_, site, knowledge_);
+    const Result<Ir> fused = fuse_at(program_, site, knowledge_).map([](loop::Program program) { return make_ir(std::move(program)); });
     const std::optional<Refusal> refused = refusal_of(fusion, fused);
     // Two loops that have nothing to do with each other and do not fit together are no news.
     if (refused && site.producers.empty()) return;
@@ -116,13 +116,13 @@ class Fuser {
     note.title = title(site);
     Decision decision = log_->decide(proposal(note.id, fusion, site, fused, refused));
     if (decision.choice == "fuse" && fused) {
-      note.says = says_of(program_, *fused, site);
+      note.says = says_of(current_, *fused, site, *log_);
       if (fusion != nullptr) note.rule = fusion->repair_text;
       if (fusion != nullptr) note.fusions = {*fusion};
-      note.node_map = origins(program_, *fused);
-      program_ = std::move(*fused);
-      if (fusion != nullptr) take_written_repair(*fusion, site, note);
-      current_ = make_ir(program_);
+      note.node_map = origins(program_, fused->loop());
+      current_ = *fused;
+      program_ = current_.loop();
+      if (fusion != nullptr && take_written_repair(*fusion, site, note)) current_ = make_ir(program_);
     } else {
       note.says = refused ? fmt::format("{} keeps a loop of its own over {}: {}", site.consumer.text(), site.index.text(), refused->reason)
                           : fmt::format("{} keeps a loop of its own over {}; {} remain.", site.consumer.text(), site.index.text(),
@@ -134,12 +134,12 @@ class Fuser {
   }
 
   /// Site CONSUMER/INDEX/repair: a person's own repair (DESIGN 5.8). One that is derived is the compiler's, in other words; a refuted one
-  /// runs only with `unsound`, and the step says so.
-  void take_written_repair(const Fusion& fusion, const FuseSite& site, StepLog::Note& note) {
+  /// runs only with `unsound`, and the step says so. True: it changed the program.
+  bool take_written_repair(const Fusion& fusion, const FuseSite& site, StepLog::Note& note) {
     const auto at = std::find_if(program_.math.statements.begin(), program_.math.statements.end(),
                                  [&](const math::Statement& each) { return each.name == site.consumer; });
     auto& repair = std::get<math::Reduction>(at->value).repair;
-    if (!repair || fusion.repair_text.empty()) return;
+    if (!repair || fusion.repair_text.empty()) return false;
     Decision decision;
     decision.site = fmt::format("{}/{}/repair", site.consumer.text(), site.index.text());
     decision.kind = "repair";
@@ -148,9 +148,10 @@ class Fuser {
     decision.alternatives = {{fusion.repair_text, std::nullopt, std::nullopt}};
     Expr unsound;
     decision = log_->decide(std::move(decision), [&](std::string_view written) { return judge(written, fusion, *repair, unsound); });
-    if (!unsound || decision.choice == fusion.repair_text || repair->carried.size() != 1) return;
+    if (!unsound || decision.choice == fusion.repair_text || repair->carried.size() != 1) return false;
     repair->carried.front().move = unsound;
     note.says += fmt::format(" UNSOUND: {} is repaired by {}, which is not derived.", site.consumer.text(), decision.choice);
+    return true;
   }
 
   [[nodiscard]] Result<void> judge(std::string_view written, const Fusion& fusion, const math::Repair& repair, Expr& unsound) const {
@@ -176,7 +177,7 @@ class Fuser {
     return fmt::format("Fuse {} into the loop of {}", site.consumer.text(), listed(names));
   }
 
-  [[nodiscard]] Decision proposal(const std::string& id, const Fusion* fusion, const FuseSite& site, const Result<loop::Program>& fused,
+  [[nodiscard]] Decision proposal(const std::string& id, const Fusion* fusion, const FuseSite& site, const Result<Ir>& fused,
                                   const std::optional<Refusal>& refused) const {
     Decision decision;
     decision.site = id;
@@ -184,8 +185,8 @@ class Fuser {
     decision.choice = refused ? "no" : "fuse";
     decision.reason = refused ? refused->reason : why(fusion, site);
     Alternative fuse{"fuse", std::nullopt, refused};
-    if (fused) fuse.predicted_ms = predict(make_ir(*fused), program_.math, log_->target()).ms;
-    decision.alternatives = {std::move(fuse), {"no", predict(current_, program_.math, log_->target()).ms, std::nullopt}};
+    if (fused) fuse.predicted_ms = log_->cost_of(*fused).ms;
+    decision.alternatives = {std::move(fuse), {"no", log_->cost_of(current_).ms, std::nullopt}};
     return decision;
   }
 

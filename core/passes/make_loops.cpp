@@ -54,15 +54,14 @@ std::vector<StoreSite> store_sites(const loop::Program& plan) {
   return sites;
 }
 
-Decision proposal_for(const StoreSite& site, const loop::Program& plan, const loop::Program& other, StepLog& log) {
+Decision proposal_for(const StoreSite& site, const Ir& plan, const Ir& other, StepLog& log) {
   Decision decision;
   decision.site = fmt::format("{}/{}/store", site.statement.text(), site.index.text());
   decision.kind = "store";
   decision.choice = "store";
   decision.reason = fmt::format("Later loops read {} ({}) instead of computing it again; fusing them may do away with both.",
-                                site.statement.text(), bytes_text(bytes_of(plan.math, site.statement)));
-  decision.alternatives = {{"store", predict(make_ir(plan), plan.math, log.target()).ms, std::nullopt},
-                           {"recompute", predict(make_ir(other), plan.math, log.target()).ms, std::nullopt}};
+                                site.statement.text(), bytes_text(bytes_of(plan.loop().math, site.statement)));
+  decision.alternatives = {{"store", log.cost_of(plan).ms, std::nullopt}, {"recompute", log.cost_of(other).ms, std::nullopt}};
   return decision;
 }
 
@@ -86,11 +85,11 @@ std::string says_of(const loop::Program& plan) {
 
 Result<Ir> make_loops(const Ir& ir, StepLog& log) {
   math::Program program = ir.math();
-  loop::Program plan = plan_loops(program);
+  Ir plan = make_ir(plan_loops(program));
   bool recomputes = false;
-  for (const StoreSite& site : store_sites(plan)) {
+  for (const StoreSite& site : store_sites(plan.loop())) {
     const math::Program without = inlined(program, *program.find(site.statement), site.home);
-    loop::Program other = plan_loops(without);
+    Ir other = make_ir(plan_loops(without));
     if (log.decide(proposal_for(site, plan, other, log)).choice != "recompute") continue;
     program = without;
     plan = std::move(other);
@@ -100,10 +99,9 @@ Result<Ir> make_loops(const Ir& ir, StepLog& log) {
   StepLog::Note note;
   note.id = "make-loops";
   note.title = "Make loops";
-  note.says = says_of(plan);
-  Ir after = make_ir(std::move(plan));
-  log.step(std::move(note), after);
-  return after;
+  note.says = says_of(plan.loop());
+  log.step(std::move(note), plan);
+  return plan;
 }
 
 }  // namespace fathom::passes

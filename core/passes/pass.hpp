@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ struct Options {
 /// What passes may know and where they report. One a compilation; passes keep no state of their own.
 class StepLog {
  public:
-  StepLog(const Target& target, const Trace& trace, const Options& options);
+  StepLog(const math::Program& written, const Target& target, const Trace& trace, const Options& options);
 
   [[nodiscard]] const Target& target() const { return *target_; }
   [[nodiscard]] const Options& options() const { return options_; }
@@ -58,6 +59,10 @@ class StepLog {
   void step(Note, const Ir& after);
   void refuse(Refusal);
 
+  /// predict() and lives() for the program as written. Asked more than once of one snapshot: it is computed once.
+  [[nodiscard]] Cost cost_of(const Ir&);
+  [[nodiscard]] std::vector<TensorLife> lives_of(const Ir&);
+
   // ---- for replay ----
   /// The record, its trace completed: every decision taken, then locks whose sites are gone. Unused lines of the trace become refusals.
   [[nodiscard]] Record take();
@@ -67,6 +72,7 @@ class StepLog {
  private:
   void apply(const TraceEntry& entry, Decision& proposal, const std::function<Result<void>(std::string_view)>& judge);
 
+  const math::Program* written_;
   const Target* target_;
   const Trace* trace_;
   Options options_;
@@ -75,6 +81,14 @@ class StepLog {
   Record record_;
   std::string pass_;
   std::vector<bool> used_;
+  /// Snapshots are immutable: one object, one cost.
+  struct Known {
+    Ir ir;
+    std::optional<Cost> cost;
+    std::optional<std::vector<TensorLife>> lives;
+  };
+  Known& known(const Ir&);
+  std::vector<Known> known_;
 };
 
 /// A row of the pipeline table.

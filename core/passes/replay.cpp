@@ -22,8 +22,7 @@ double ms_since(Clock::time_point start) { return std::chrono::duration<double, 
 /// Fills before, changed, cost and lives of the steps from `first` on. A step that changed nothing keeps the figures of the one before.
 class Filler {
  public:
-  Filler(const math::Program& written, const Target& target, const Ir& start)
-      : written_(&written), target_(&target), before_(start), text_(print(start)) {}
+  Filler(StepLog& log, const Ir& start) : log_(&log), before_(start), text_(print(start)) {}
 
   void fill(Step& step, double ms) {
     step.before = before_;
@@ -32,8 +31,8 @@ class Filler {
     std::string text = same_object ? text_ : print(step.after);
     step.changed = step.after.level != before_.level || text != text_;
     if (step.changed || !known_) {
-      cost_ = predict(step.after, *written_, *target_);
-      lives_ = lives(step.after, *written_);
+      cost_ = log_->cost_of(step.after);
+      lives_ = log_->lives_of(step.after);
       known_ = true;
     }
     step.cost = cost_;
@@ -43,8 +42,7 @@ class Filler {
   }
 
  private:
-  const math::Program* written_;
-  const Target* target_;
+  StepLog* log_;
   Ir before_;
   std::string text_;
   Cost cost_;
@@ -90,9 +88,9 @@ Result<void> verify_step(const Step& step) {
 }
 
 Result<Record> replay(const math::Program& program, const Target& target, const Trace& trace, const Options& options) {
-  StepLog log(target, trace, options);
+  StepLog log(program, target, trace, options);
   Ir current = make_ir(program);
-  Filler filler(program, target, current);
+  Filler filler(log, current);
   for (const Pass& pass : pipeline()) {
     log.begin_pass(std::string(pass.id));
     const std::size_t first = log.steps().size();

@@ -77,8 +77,8 @@ std::optional<std::string> choice_within(const Decision& proposal, const Range& 
 
 }  // namespace
 
-StepLog::StepLog(const Target& target, const Trace& trace, const Options& options)
-    : target_(&target), trace_(&trace), options_(options), used_(trace.entries.size(), false) {}
+StepLog::StepLog(const math::Program& written, const Target& target, const Trace& trace, const Options& options)
+    : written_(&written), target_(&target), trace_(&trace), options_(options), used_(trace.entries.size(), false) {}
 
 void StepLog::set_analysis(algebra::Analysis analysis) {
   analysis_ = std::move(analysis);
@@ -93,6 +93,24 @@ void StepLog::set_normalised(math::Program program) {
 void StepLog::refuse(Refusal refusal) {
   if (std::find(record_.refusals.begin(), record_.refusals.end(), refusal) == record_.refusals.end())
     record_.refusals.push_back(std::move(refusal));
+}
+
+StepLog::Known& StepLog::known(const Ir& ir) {
+  for (Known& each : known_)
+    if (each.ir.level == ir.level && each.ir.snapshot == ir.snapshot) return each;
+  return known_.emplace_back(Known{ir, std::nullopt, std::nullopt});
+}
+
+Cost StepLog::cost_of(const Ir& ir) {
+  Known& about = known(ir);
+  if (!about.cost) about.cost = predict(ir, *written_, *target_);
+  return *about.cost;
+}
+
+std::vector<TensorLife> StepLog::lives_of(const Ir& ir) {
+  Known& about = known(ir);
+  if (!about.lives) about.lives = lives(ir, *written_);
+  return *about.lives;
 }
 
 void StepLog::begin_pass(std::string pass_id) { pass_ = std::move(pass_id); }

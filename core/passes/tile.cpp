@@ -161,15 +161,19 @@ loop::Program with_tiles(loop::Program program, const Tiles& tiles) {
   return program;
 }
 
-/// Predicts the fused plan at given tiles.
+/// Predicts the fused plan at given tiles. The same tiles are asked for again and again: what was predicted is kept.
 class Judge {
  public:
   Judge(loop::Program fused, const Target& target) : fused_(std::move(fused)), target_(&target) {}
 
-  Cost operator()(const Tiles& tiles) const { return predict(make_ir(with_tiles(fused_, tiles)), fused_.math, *target_); }
+  const Cost& operator()(const Tiles& tiles) {
+    const auto [at, is_new] = known_.try_emplace(tiles);
+    if (is_new) at->second = predict(make_ir(with_tiles(fused_, tiles)), fused_.math, *target_);
+    return at->second;
+  }
 
   /// All sites together: as large as the share on chip allows, then each in turn the smallest that is nearly the best.
-  [[nodiscard]] Tiles defaults(const std::vector<TileSite>& sites) const {
+  [[nodiscard]] Tiles defaults(const std::vector<TileSite>& sites) {
     Tiles tiles;
     for (const TileSite& site : sites) tiles[site.index] = site.candidates.front();
     const double room = share_on_chip * static_cast<double>(target_->shared_bytes);
@@ -192,7 +196,7 @@ class Judge {
  private:
   static constexpr std::int64_t most_lanes_of_tile = 16;
 
-  [[nodiscard]] std::int64_t nearly_best(const TileSite& site, Tiles tiles, double room) const {
+  [[nodiscard]] std::int64_t nearly_best(const TileSite& site, Tiles tiles, double room) {
     std::vector<std::pair<std::int64_t, double>> legal;
     for (const std::int64_t candidate : site.candidates) {
       tiles[site.index] = candidate;
@@ -210,6 +214,7 @@ class Judge {
 
   loop::Program fused_;
   const Target* target_;
+  std::map<Tiles, Cost> known_;
 };
 
 Refusal too_large(std::int64_t tile, const TileSite& site, double bytes, const Target& target) {
@@ -259,7 +264,7 @@ class Tiler {
     return std::nullopt;
   }
 
-  [[nodiscard]] Cost cost_with(const TileSite& site, std::int64_t tile) const {
+  [[nodiscard]] Cost cost_with(const TileSite& site, std::int64_t tile) {
     Tiles tiles = tiles_;
     tiles[site.index] = tile;
     return judge_(tiles);
@@ -284,7 +289,7 @@ class Tiler {
   }
 
   /// Sizes that no list holds: any multiple that fits.
-  [[nodiscard]] Result<void> judge_choice(const TileSite& site, std::string_view choice) const {
+  [[nodiscard]] Result<void> judge_choice(const TileSite& site, std::string_view choice) {
     const auto tile = integer_in(choice);
     if (!tile || *tile < 1)
       return refuse(fmt::format("`{}` is no tile size.", choice), {site.index.text()}, "A tile size is a positive integer.");

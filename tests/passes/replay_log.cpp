@@ -28,7 +28,8 @@ struct Outcome {
   Record record;
 };
 Outcome decide(const Trace& trace, const std::function<Result<void>(std::string_view)>& judge = {}) {
-  StepLog log(blackboard(), trace, {});
+  const math::Program written;
+  StepLog log(written, blackboard(), trace, {});
   Decision decision = log.decide(tile_proposal(), judge);
   return {decision, log.take()};
 }
