@@ -57,7 +57,9 @@ struct Trial::Frame {
 
 Trial::Trial(const ProgramView& view, const Statement& consumer, const std::set<Symbol>& running, const Inputs& inputs,
              Arithmetic arithmetic)
-    : view_(&view), consumer_(&consumer), running_(running), inputs_(&inputs), arithmetic_(arithmetic), point_(consumer.axes.size(), 0) {}
+    : view_(&view), consumer_(&consumer), running_(running), inputs_(&inputs), arithmetic_(arithmetic), point_(consumer.axes.size(), 0) {
+  for (const auto& [name, table] : inputs.tables) tables_.emplace_back(name, &table);
+}
 
 double Trial::rounded(double x) const { return arithmetic_ == Arithmetic::wide ? x : in_single_range(x); }
 
@@ -95,6 +97,12 @@ std::optional<std::size_t> Trial::Tensor::place_of(std::span<const std::int64_t>
   return place;
 }
 
+const Table* Trial::table_named(Symbol name) const {
+  for (const auto& [known, table] : tables_)
+    if (known == name) return table;
+  return nullptr;
+}
+
 std::size_t Trial::tensor_named(Symbol name) {
   for (std::size_t i = 0; i < tensors_.size(); ++i)
     if (tensors_[i].statement->name == name) return i;
@@ -121,14 +129,14 @@ double Trial::read_value(Expr e, Frame& f) {
     if (!(std::fabs(k) < most_index)) return nan;
     at[i] = static_cast<std::int64_t>(k);
   }
-  if (const auto table = inputs_->tables.find(e.name()); table != inputs_->tables.end()) {
+  if (const Table* table = table_named(e.name())) {
     std::int64_t place = 0;
-    if (at.size() != table->second.shape.size()) return nan;
+    if (at.size() != table->shape.size()) return nan;
     for (std::size_t i = 0; i < at.size(); ++i) {
-      if (at[i] < 0 || at[i] >= table->second.shape[i]) return nan;
-      place = place * table->second.shape[i] + at[i];
+      if (at[i] < 0 || at[i] >= table->shape[i]) return nan;
+      place = place * table->shape[i] + at[i];
     }
-    return table->second.data[static_cast<std::size_t>(place)];
+    return table->data[static_cast<std::size_t>(place)];
   }
   const std::size_t which = tensor_named(e.name());
   if (which == tensors_.size() || tensors_[which].statement->axes.size() != at.size()) return nan;
@@ -221,11 +229,11 @@ void for_each(const std::vector<Axis>& axes, std::size_t from, const Segment* ti
 
 }  // namespace
 
-std::optional<Op> Trial::operation_of(const Reducer& reducer) {
-  for (const auto& [known, operation] : operations_)
-    if (known == &reducer) return operation;
-  operations_.emplace_back(&reducer, monoid_operation(reducer));
-  return operations_.back().second;
+const Trial::Operation& Trial::operation_of(const Reducer& reducer) {
+  for (const Operation& known : operations_)
+    if (known.reducer == &reducer) return known;
+  const bool gives_state = reducer.results.size() == 1 && reducer.results.front().value == symbol(reducer.state.front().name);
+  return operations_.emplace_back(Operation{&reducer, monoid_operation(reducer), gives_state});
 }
 
 Trial::Folding Trial::folding(const Reduction& reduction) {
@@ -236,17 +244,24 @@ double Trial::reduced(const Folding& folding, Frame& f, bool restricted, Segment
   const Reducer& reducer = *folding.reducer;
   const Symbols none;
   Frame inside{f.memo, &none, {}};
+  const auto [known, op, gives_state] = operation_of(reducer);
+  const auto eval = [&](Expr e) { return evaluate(e, f); };
+  const auto each_point = [&](const auto& f_of_point) {
+    for_each(*folding.over, 0, restricted ? &tile : nullptr, f.indices, eval, [&] {
+      if (work_ <= most_work) f_of_point();
+    });
+  };
+  if (op && gives_state && folding.values.size() == 1) {
+    double sum = evaluate(reducer.state.front().identity, inside);
+    each_point([&] {
+      const double both[2] = {sum, evaluate(folding.values[0], f)};
+      sum = rounded(value_of(*op, both));
+    });
+    return sum;
+  }
   std::vector<double> state;
   for (const Component& component : reducer.state) state.push_back(evaluate(component.identity, inside));
-  const auto operation = operation_of(reducer);
-  const auto eval = [&](Expr e) { return evaluate(e, f); };
-  for_each(*folding.over, 0, restricted ? &tile : nullptr, f.indices, eval, [&] {
-    if (work_ > most_work) return;
-    if (operation && folding.values.size() == 1) {
-      const double both[2] = {state[0], evaluate(folding.values[0], f)};
-      state[0] = rounded(value_of(*operation, both));
-      return;
-    }
+  each_point([&] {
     Symbols names;
     for (std::size_t i = 0; i < folding.values.size() && i < reducer.parameters.size(); ++i)
       names.emplace_back(reducer.parameters[i], evaluate(folding.values[i], f));
@@ -325,7 +340,7 @@ Riding Trial::grown(const Form& form, const Riding& from, Segment tile) {
     const math::Carried& carried = form.carried[i];
     const Folding of_tile{&consumer_->reduction()->over, carried.reducer.get(), {}, {&carried.term, 1}};
     const double both[2] = {next.carried[i], reduced(of_tile, f, true, tile)};
-    next.carried[i] = rounded(value_of(*operation_of(*carried.reducer), both));
+    next.carried[i] = rounded(value_of(*operation_of(*carried.reducer).op, both));
   }
   return next;
 }
@@ -338,7 +353,7 @@ Riding Trial::merged(const Form& form, const Riding& left, const Riding& right) 
   const std::vector<double> b = moved(form, right, both);
   for (std::size_t i = 0; i < form.carried.size(); ++i) {
     const double sides[2] = {a[i], b[i]};
-    both.carried[i] = rounded(value_of(*operation_of(*form.carried[i].reducer), sides));
+    both.carried[i] = rounded(value_of(*operation_of(*form.carried[i].reducer).op, sides));
   }
   return both;
 }

@@ -97,7 +97,13 @@ class Trial {
   };
   static Folding folding(const math::Reduction&);
   double reduced(const Folding&, Frame&, bool restricted, Segment tile);
-  std::optional<Op> operation_of(const Reducer&);
+  /// The one operation of a Reducer that has only one, and whether its only result is its state.
+  struct Operation {
+    const Reducer* reducer;
+    std::optional<Op> op;
+    bool gives_state;
+  };
+  const Operation& operation_of(const Reducer&);
   [[nodiscard]] Frame frame(Segment covered, const Symbols&);
   std::vector<double> moved(const Form&, const Riding& from, const Riding& to);
   void set_gauges(const Form&, Riding&);
@@ -117,8 +123,10 @@ class Trial {
     std::size_t places = 0;  ///< 0: ranges that no dimensions give, nothing of it is kept
     [[nodiscard]] std::optional<std::size_t> place_of(std::span<const std::int64_t> at) const;
   };
+  [[nodiscard]] const Table* table_named(Symbol) const;
   std::size_t tensor_named(Symbol);  ///< its position in tensors_; tensors_.size() where there is none
   std::vector<Tensor> tensors_;
+  std::vector<std::pair<Symbol, const Table*>> tables_;  ///< of the inputs: a handful, found by comparing interned names
   /// Values of the tensors while a segment is covered, by place; empty: not computed yet.
   struct Memo {
     Segment covered;
@@ -126,7 +134,7 @@ class Trial {
   };
   Memo& memo_of(Segment);
   std::vector<std::unique_ptr<Memo>> memos_;  ///< frames point into them
-  std::vector<std::pair<const Reducer*, std::optional<Op>>> operations_;
+  std::vector<Operation> operations_;
   std::int64_t work_ = 0;
   int depth_ = 0;
 };

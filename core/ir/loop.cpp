@@ -243,10 +243,21 @@ std::map<Symbol, Site> sites_of(const Program& program) {
   return uses.sites;
 }
 
-Placement placement(const Program& program, Symbol tensor) {
-  Uses uses;
-  std::vector<const Loop*> path;
-  uses.walk(program.root, path);
+namespace {
+
+/// Where each tensor is read: the loops round its readers.
+std::map<Symbol, std::vector<const std::vector<const Loop*>*>> readers_of(const Program& program, const Uses& uses) {
+  std::map<Symbol, std::vector<const std::vector<const Loop*>*>> readers;
+  for (const Statement& reader : program.math.statements) {
+    const auto at = uses.sites.find(reader.name);
+    if (at == uses.sites.end()) continue;
+    for (const Symbol tensor : tensors_of(reader)) readers[tensor].push_back(&at->second.loops);
+  }
+  return readers;
+}
+
+Placement placement_of(const Program& program, Symbol tensor, const Uses& uses,
+                       const std::vector<const std::vector<const Loop*>*>& readers) {
   std::optional<std::vector<const Loop*>> common;
   const auto meet = [&](const std::vector<const Loop*>& loops) {
     if (!common) common = loops;
@@ -261,13 +272,10 @@ Placement placement(const Program& program, Symbol tensor) {
     }
     meet(loops);
   }
-  for (const Statement& reader : program.math.statements) {
-    const auto at = uses.sites.find(reader.name);
-    if (at != uses.sites.end() && tensors_of(reader).contains(tensor)) meet(at->second.loops);
-  }
+  for (const std::vector<const Loop*>* loops : readers) meet(*loops);
   Placement result;
   if (const auto parts = uses.parts.find(tensor); parts != uses.parts.end()) {
-    meet(uses.combined_in[tensor]);
+    meet(uses.combined_in.at(tensor));
     result.extents.push_back(parts->second);
   }
   if (program.math.result(tensor) != nullptr || program.math.param(tensor) != nullptr || !common) common.emplace();
@@ -281,6 +289,20 @@ Placement placement(const Program& program, Symbol tensor) {
     result.extents.push_back(extent);
   }
   return result;
+}
+
+}  // namespace
+
+std::map<Symbol, Placement> placements(const Program& program) {
+  Uses uses;
+  std::vector<const Loop*> path;
+  uses.walk(program.root, path);
+  auto readers = readers_of(program, uses);
+  std::map<Symbol, Placement> all;
+  const auto place = [&](Symbol tensor) { all.emplace(tensor, placement_of(program, tensor, uses, readers[tensor])); };
+  for (const math::Parameter& each : program.math.params) place(each.name);
+  for (const Statement& each : program.math.statements) place(each.name);
+  return all;
 }
 
 }  // namespace fathom::loop

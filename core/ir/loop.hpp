@@ -71,12 +71,13 @@ struct Program {
 [[nodiscard]] Result<void> verify(const Program&);
 [[nodiscard]] std::string print(const Program&);
 
-/// Where a tensor lives, seen from the tree: the innermost loop that holds all its uses, and the box that is alive there.
+/// Where a tensor lives, seen from the tree: inside the innermost loop that holds all its uses, and the box that is alive there.
 struct Placement {
   std::vector<Symbol> inside;  ///< loops around it, outermost first; empty: whole tensor
   std::vector<Expr> extents;   ///< of the part that is alive
 };
-[[nodiscard]] Placement placement(const Program&, Symbol tensor);
+/// Of every parameter and every statement.
+[[nodiscard]] std::map<Symbol, Placement> placements(const Program&);
 
 /// Renames indices to i0, i1, … and statements that are no results to t0, t1, …, in an order that no spelling has a say in, and sorts
 /// independent neighbours: two programs that print equal after this are the same plan. Origins are dropped.

@@ -7,20 +7,6 @@
 namespace fathom::passes {
 namespace {
 
-/// Only numbers, dimensions and indices in it: bounds, masks, constants. Computed once, or by the address unit.
-class IndexArithmetic {
- public:
-  bool operator()(Expr e) {
-    if (const auto found = known_.find(e); found != known_.end()) return found->second;
-    bool only = !(e.is(Op::read) || e.is(Op::symbol) || e.is(Op::reduce) || e.is(Op::call) || e.is(Op::random));
-    for (const Expr arg : e.args()) only = only && (*this)(arg);
-    return known_[e] = only;
-  }
-
- private:
-  std::map<Expr, bool> known_;
-};
-
 bool is_arithmetic(Op op) {
   switch (op) {
     case Op::neg:
@@ -49,14 +35,14 @@ bool is_arithmetic(Op op) {
   }
 }
 
-void count(Expr e, IndexArithmetic& is_index, std::set<Expr>& seen, Operations& total) {
-  if (!e || e.is(Op::read) || is_index(e) || !seen.insert(e).second) return;
+void count(Expr e, NodeFacts& facts, std::set<Expr>& seen, Operations& total) {
+  if (!e || e.is(Op::read) || facts.is_index_arithmetic(e) || !seen.insert(e).second) return;
   if (is_transcendental(e.op())) {
     total.exps += 1;
   } else if (is_arithmetic(e.op())) {
     total.flops += 1;
   }
-  for (const Expr arg : e.args()) count(arg, is_index, seen, total);
+  for (const Expr arg : e.args()) count(arg, facts, seen, total);
 }
 
 /// Of starting one statement on one tile, in vector operations: addresses, the loop, what does not fill the pipeline. An estimate.
@@ -99,20 +85,37 @@ bool is_transcendental(Op op) {
   }
 }
 
+bool NodeFacts::is_index_arithmetic(Expr e) {
+  if (const bool* known = is_index_arithmetic_.find(&e.node())) return *known;
+  bool only = !(e.is(Op::read) || e.is(Op::symbol) || e.is(Op::reduce) || e.is(Op::call) || e.is(Op::random));
+  for (const Expr arg : e.args()) only = only && is_index_arithmetic(arg);
+  is_index_arithmetic_.insert(&e.node(), only);
+  return only;
+}
+
+bool NodeFacts::computes(Expr e) {
+  if (!e || e.is(Op::read) || is_index_arithmetic(e)) return false;
+  if (const bool* known = computes_.find(&e.node())) return *known;
+  bool any = is_transcendental(e.op()) || is_arithmetic(e.op());
+  for (const Expr arg : e.args()) any = any || computes(arg);
+  computes_.insert(&e.node(), any);
+  return any;
+}
+
 Operations operations_in(Expr e) {
   Operations result;
-  IndexArithmetic is_index;
+  NodeFacts facts;
   std::set<Expr> seen;
-  count(e, is_index, seen, result);
+  count(e, facts, seen, result);
   return result;
 }
 
 Operations operations_of_combine(const Reducer& reducer) {
   Operations result;
   if (monoid_operation(reducer)) return {1, 0};
-  IndexArithmetic is_index;
+  NodeFacts facts;
   std::set<Expr> seen;
-  for (const Component& component : reducer.state) count(component.combine, is_index, seen, result);
+  for (const Component& component : reducer.state) count(component.combine, facts, seen, result);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "ir/node_map.hpp"
 #include "passes/pass.hpp"
 
 namespace fathom::passes {
@@ -27,6 +28,17 @@ struct Operations {
   double flops = 0, exps = 0;
 };
 [[nodiscard]] Operations operations_in(Expr);
+/// What walks over expressions ask of the same nodes again and again.
+class NodeFacts {
+ public:
+  /// Only numbers, dimensions and indices in it: bounds, masks, constants. Computed once, or by the address unit.
+  bool is_index_arithmetic(Expr);
+  /// operations_in() of it is not nothing.
+  bool computes(Expr);
+
+ private:
+  NodeMap<bool> is_index_arithmetic_, computes_;
+};
 [[nodiscard]] Operations operations_of_combine(const Reducer&);
 [[nodiscard]] bool is_transcendental(Op);
 

@@ -2,6 +2,7 @@
 // the loops around it, times the work items (a sample of them where there are many).
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 
 #include "passes/cost.hpp"
 
@@ -120,7 +121,7 @@ class KernelCounter {
 
   void expression(Expr root, double weight) {
     if (!root) return;
-    const auto [at, is_new] = amounts_.try_emplace(root);
+    const auto [at, is_new] = amounts_.try_emplace(&root.node());
     if (is_new) at->second = amount_of(root);
     const Amount& once = at->second;
     work_.flops += weight * once.flops;
@@ -133,6 +134,7 @@ class KernelCounter {
   /// Each distinct node over the axes that it varies with; subscripts are free.
   Amount amount_of(Expr root) {
     Amount once;
+    NodeFacts facts;
     std::set<Expr> seen;
     const std::function<void(Expr)> walk = [&](Expr e) {
       if (!e || !seen.insert(e).second) return;
@@ -151,10 +153,9 @@ class KernelCounter {
         if (is_product(e)) multiply(once, elements, domain(std::set<Symbol>(e.node().bound.begin(), e.node().bound.end())));
         return;
       }
-      const Operations all = operations_in(e);
       for (const Expr arg : e.args()) walk(arg);
       // This node alone: an operation whose operands are opaque.
-      if (all.flops + all.exps > 0) {
+      if (facts.computes(e)) {
         if (is_transcendental(e.op())) {
           once.exps += domain(free_indices(e));
         } else if (kind(e.op()) == OpKind::infix || kind(e.op()) == OpKind::prefix || kind(e.op()) == OpKind::function) {
@@ -188,7 +189,9 @@ class KernelCounter {
   }
 
   void store(const Access& target, double weight) {
-    const double elements = domain(indices_of(target));
+    const auto [at, is_new] = stored_elements_.try_emplace(&target, 0);
+    if (is_new) at->second = domain(indices_of(target));
+    const double elements = at->second;
     if (tensor_bytes_.contains(target.name)) {
       written_[target.name] += weight * elements * element_bytes_[target.name];
     } else {
@@ -232,7 +235,9 @@ class KernelCounter {
   const Kernel* kernel_;
   const Target* target_;
   DimValues values_;
-  std::map<Expr, Amount> amounts_;
+  /// What every item and trip asks for again, found once. Looked up, never walked: the order of addresses is not seen.
+  std::unordered_map<const ExprNode*, Amount> amounts_;
+  std::unordered_map<const Access*, double> stored_elements_;
   std::map<Symbol, double> extents_, element_bytes_, tensor_bytes_, read_, written_, tiles_;
   Work work_;
 };

@@ -50,11 +50,12 @@ std::vector<TensorLife> lives_of(const loop::Program& program) {
   for (const auto& [name, site] : loop::sites_of(program)) {
     for (const loop::Loop* each : site.loops) dims.try_emplace(each->index, evaluate_integer(each->lo, dims).value_or(0));
   }
+  const std::map<Symbol, loop::Placement> places = loop::placements(program);
   std::vector<TensorLife> all;
   add_parameters(program.math.params, argument, dims, all);
   for (const math::Statement& statement : program.math.statements) {
     if (is_result(program.math, statement.name)) continue;
-    const loop::Placement place = loop::placement(program, statement.name);
+    const loop::Placement& place = places.at(statement.name);
     all.push_back(life(statement.name, place.inside.empty() && !statement.axes.empty() ? main_memory : on_chip, statement.dtype,
                        place.extents, dims));
   }

@@ -82,27 +82,27 @@ TEST(LoopVerify, a_bound_may_read_only_indices_of_loops_around_it) {
 
 TEST(LoopPlacement, a_value_of_one_trip_lives_in_the_trip_and_a_state_outside) {
   const loop::Program program = parsed_loop(test::fused_attention);
-  const loop::Placement score = loop::placement(program, Symbol("s"));
+  const loop::Placement score = loop::placements(program).at(Symbol("s"));
   EXPECT_EQ(score.inside, (std::vector<Symbol>{Symbol("b"), Symbol("h"), Symbol("i"), Symbol("j")}));
   ASSERT_EQ(score.extents.size(), 4U);
   const DimValues dims = math::default_dims(program.math);
   EXPECT_EQ(evaluate_integer(score.extents[2], dims), 2);
   EXPECT_EQ(evaluate_integer(score.extents[3], dims), 2);
-  const loop::Placement state = loop::placement(program, Symbol("o.sum"));
+  const loop::Placement state = loop::placements(program).at(Symbol("o.sum"));
   EXPECT_EQ(state.inside, (std::vector<Symbol>{Symbol("b"), Symbol("h"), Symbol("i")}));
   EXPECT_EQ(evaluate_integer(state.extents[3], dims), 4);
 }
 
 TEST(LoopPlacement, results_and_parameters_live_outside_all_loops) {
   const loop::Program program = parsed_loop(test::fused_attention);
-  for (const char* name : {"o", "q", "v"}) EXPECT_TRUE(loop::placement(program, Symbol(std::string_view(name))).inside.empty()) << name;
+  for (const char* name : {"o", "q", "v"}) EXPECT_TRUE(loop::placements(program).at(Symbol(std::string_view(name))).inside.empty()) << name;
 }
 
 TEST(LoopPlacement, partial_states_have_an_axis_for_the_parts) {
   std::string text = replaced(test::split_sum, "o = sum", "t = sum");
   text = replaced(text, "{ o }\n", "{ t }\n  o = t * 2\n");
   const loop::Program program = parsed_loop(text);
-  const loop::Placement parts = loop::placement(program, Symbol("t"));
+  const loop::Placement parts = loop::placements(program).at(Symbol("t"));
   ASSERT_EQ(parts.extents.size(), 1U);
   EXPECT_EQ(constant_integer(parts.extents[0]), 2);
 }
