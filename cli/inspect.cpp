@@ -56,6 +56,7 @@ std::string explain_one(const Fusion& fusion) {
   if (!fusion.guard.empty()) text += fmt::format("    guard    {}\n", fusion.guard);
   for (const Refusal& refusal : fusion.not_taken) text += fmt::format("    refused  {}\n", refusal.reason);
   if (!fusion.folds.empty()) text += fmt::format("    folds    {}\n", fmt::join(fusion.folds, ", "));
+  if (!fusion.certificate.empty()) text += fmt::format("    {}\n", fusion.certificate);
   std::vector<std::vector<std::string>> lines;
   for (const DerivationLine& line : fusion.derivation)
     lines.push_back({"      ", line.after ? print(line.after) : "", line.rule + (line.equation.empty() ? "" : ":  " + line.equation)});

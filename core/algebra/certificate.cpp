@@ -191,7 +191,6 @@ class ArrayTest {
     return {};
   }
 
-  [[nodiscard]] int arrays() const { return arrays_; }
   [[nodiscard]] int folds() const { return folds_; }
 
  private:
@@ -232,7 +231,6 @@ class ArrayTest {
   std::string test(const Inputs& inputs, Arithmetic arithmetic) {
     Trial trial(view_, consumer_, running_, inputs, arithmetic);
     std::string failed;
-    bool counted = false;
     for (const bool last : {false, true}) {
       std::vector<std::int64_t> point;
       for (const math::Axis& axis : consumer_.axes) {
@@ -245,11 +243,9 @@ class ArrayTest {
       if (whole.end <= whole.begin || whole.end - whole.begin > 64) continue;
       const double text = trial.text(whole);
       if (std::isnan(text) || trial.gave_up() || (arithmetic == Arithmetic::single_range && !std::isfinite(text))) continue;
-      counted = true;
       for (const bool tree : {false, true})
         if (failed = fold(trial, whole, tree, text); !failed.empty()) return fmt::format("{} for {}", failed, text_of(inputs, parameters_));
     }
-    arrays_ += counted ? 1 : 0;
     return {};
   }
 
@@ -279,7 +275,6 @@ class ArrayTest {
   const Form& form_;
   std::set<Symbol> running_;
   std::vector<const math::Parameter*> parameters_;
-  int arrays_ = 0;
   int folds_ = 0;
 };
 
@@ -305,8 +300,9 @@ Certificate certify(const ProgramView& view, const std::vector<Fusion>& fusions,
   const std::string exactly = points == 0 ? std::string{}
                                           : fmt::format("exactly at {} random points (values mod {}, exponents mod {}) and ", points,
                                                         value_modulus, exponent_modulus);
-  return {Outcome::passed, fmt::format("Tested {}on {} small arrays with masks, ties and large scores, {} folds in order and as trees.",
-                                       exactly, arrays.arrays(), arrays.folds())};
+  // Without counts: how many arrays have a value depends on spelling, and what is said of a plan must not.
+  return {Outcome::passed,
+          fmt::format("Tested {}on small arrays with masks, ties and large scores, folded in order and as trees.", exactly)};
 }
 
 void certify_all(const ProgramView& view, std::vector<Fusion>& fusions, Tests tests) {

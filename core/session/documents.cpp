@@ -74,6 +74,7 @@ Json of(const Fusion& fusion) {
           {"repair", text_or_null(fusion.repair_text)},
           {"delayed", text_or_null(fusion.delayed)},
           {"guard", text_or_null(fusion.guard)},
+          {"certificate", text_or_null(fusion.certificate)},
           {"pass", fusion.pass},
           {"derivation", derivation}};
 }

@@ -243,6 +243,7 @@ std::string fusion_card(const Fusion& fusion) {
   if (!fusion.delayed.empty())
     out += fmt::format("<p class=\"small\">Applied once at the end: <code>{}</code></p>", escape_html(fusion.delayed));
   if (!fusion.guard.empty()) out += fmt::format("<p class=\"small\">Guard: {}</p>", escape_html(fusion.guard));
+  if (!fusion.certificate.empty()) out += fmt::format("<p class=\"small muted\">{}</p>", escape_html(fusion.certificate));
   if (!fusion.derivation.empty())
     out += fmt::format("<details{}><summary>Derivation, {} lines</summary>{}</details>", fusion.repair ? " open" : "",
                        fusion.derivation.size(), derivation_table(fusion.derivation));

@@ -1,16 +1,17 @@
 // The oracle: 99 texts worked independently of the compiler, with accepted answers, causes of refusals and witnesses.
+#include "derivations.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "algebra/view.hpp"
 #include "algebra_test.hpp"
-#include "derivations.hpp"
 
 namespace fathom::algebra {
 namespace {
 
-using test::Json;
 using test::derivations;
+using test::Json;
 
 std::string kind_of(const Fusion& fusion) { return fusion.refusal ? "refused" : std::string(name(fusion.kind)); }
 

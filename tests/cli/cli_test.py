@@ -181,6 +181,8 @@ class Documents(Contract):
         self.assertEqual((last["kind"], last["rank"], last["producers"], last["repair"]),
                          ("repaired", 1, ["p.m", "p.sum"], "acc * exp(p.m - p.m')"))
         self.assertEqual(document["fusions"][0]["rank"], None)
+        self.assertRegex(last["certificate"], r"^Tested .*folded in order and as trees")
+        self.assertIn(last["certificate"], fathom("explain", "attention", *SMALL, "--dim", "Hk=1").stdout)
         for refusal in document["refusals"]:
             self.assertGreaterEqual(set(refusal), {"consumer", "reason"})
 

@@ -137,7 +137,8 @@ TEST(Loop, tile_ranges_say_which_trips_are_taken) {
   loop::Loop copy = outer;
   copy.body = sequence({node(inner), body.items[1]});
   skipping.root = node(copy);
-  const auto masked_text = std::string(softmax_times_v).replace(std::string(softmax_times_v).find("max[j](s[i,j])"), 14, "max[j](where(j >= 4, s[i,j], -inf))");
+  const auto masked_text =
+      std::string(softmax_times_v).replace(std::string(softmax_times_v).find("max[j](s[i,j])"), 14, "max[j](where(j >= 4, s[i,j], -inf))");
   const Arrays inputs = make_inputs(program, default_dims(program), "gaussian", 3);
   Arrays hidden = inputs;
   for (std::int64_t i = 0; i < 3; ++i)

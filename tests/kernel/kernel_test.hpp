@@ -14,9 +14,7 @@
 
 namespace fathom::test {
 
-inline std::string text_of(const std::string& name) {
-  return read_file(in_project("tests/kernel/texts/" + name + ".kernel"));
-}
+inline std::string text_of(const std::string& name) { return read_file(in_project("tests/kernel/texts/" + name + ".kernel")); }
 
 inline kernel::Module parsed(const std::string& text) {
   auto m = lang::parse_kernel(text);

@@ -64,8 +64,8 @@ TEST(LowerToKernel, a_split_fold_has_the_products_of_the_rolling_one_on_atoms) {
   }
   for (const std::int64_t keys : {150, 256}) {
     aligned["T"] = keys;
-    expect_right_on_all(
-        lower(read_sample("attention_nomask"), aligned, {{"o/i/tile", "48"}, {"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}}));
+    expect_right_on_all(lower(read_sample("attention_nomask"), aligned,
+                              {{"o/i/tile", "48"}, {"o/j/tile", "64"}, {"o/j/fold", "split-k"}, {"o/j/splits", "4"}}));
   }
 }
 

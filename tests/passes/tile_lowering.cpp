@@ -80,15 +80,16 @@ TEST(LowerToTiles, a_causal_mask_is_tested_in_mixed_trips_only) {
 }
 
 TEST(LowerToTiles, whole_tiles_need_neither_fill_nor_mask) {
-  const std::string text = text_at(
-      lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}, {{"o/i/tile", "48"}, {"o/j/tile", "64"}}),
-      Level::tile);
+  const std::string text = text_at(lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}},
+                                         {{"o/i/tile", "48"}, {"o/j/tile", "64"}}),
+                                   Level::tile);
   EXPECT_EQ(text.find(" else "), std::string::npos) << text;
   EXPECT_EQ(text.find("when "), std::string::npos) << text;
 }
 
 TEST(LowerToTiles, the_repair_factor_is_computed_once_and_shared) {
-  const std::string text = text_at(lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}), Level::tile);
+  const std::string text =
+      text_at(lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}), Level::tile);
   std::size_t count = 0;
   for (std::size_t at = text.find(" f["); at != std::string::npos; at = text.find(" f[", at + 1))
     count += text.compare(at, 8, " f[i] = ") == 0 ? 1 : 0;

@@ -1,9 +1,10 @@
 // The oracle of derivations, from outside: what `explain` says of each text, and that its witnesses come out of every level by both folds.
+#include "derivations.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <regex>
 
-#include "derivations.hpp"
 #include "session_test.hpp"
 
 namespace fathom::session_tests {
