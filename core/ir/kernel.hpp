@@ -242,7 +242,7 @@ struct KnownAtom {
 [[nodiscard]] Expr extent(const TileAxis&);
 [[nodiscard]] const TileAxis* find_axis(const Kernel&, Symbol);
 
-/// Renames every kernel-local name to v0, v1, … in order of first definition and sorts independent neighbouring statements: two modules
+/// Renames every kernel-local name to v0, v1, … in order of first definition and sorts independent statements and kernels: two modules
 /// that print equal after this are the same plan. Parameters and results keep their names.
 [[nodiscard]] Module canonical(const Module&);
 

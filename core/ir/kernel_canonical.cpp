@@ -304,6 +304,11 @@ void reads_of(Expr e, Effects& effects) {
   });
 }
 
+void used(const Access& a, Effects& effects) {
+  effects.reads.insert(a.name);
+  for (const Expr e : a.subscripts) reads_of(e, effects);
+}
+
 void effects_of(const Statement& s, Effects& effects);
 void effects_of(const Block& body, Effects& effects) {
   for (const Statement& s : body) effects_of(s, effects);
@@ -339,9 +344,34 @@ void effects_of(const Statement& s, Effects& effects) {
   } else if (const auto* i = std::get_if<If>(&s.op)) {
     effects.reads.insert(i->condition.name);
     effects_of(i->body, effects);
+  } else if (const auto* c = std::get_if<Copy>(&s.op)) {
+    place_of(c->to, effects);
+    reads_of(c->from, effects);
+    reads_of(c->otherwise, effects);
+    effects.in_order = effects.in_order || !c->token.empty();
+  } else if (const auto* m = std::get_if<Mma>(&s.op)) {
+    place_of(m->acc, effects);
+    for (const Access* operand : {&m->acc, &m->a, &m->b}) used(*operand, effects);
+    effects.in_order = effects.in_order || !m->token.empty();
+  } else if (const auto* a = std::get_if<Atomic>(&s.op)) {
+    effects.writes.insert(a->result);
+    place_of(a->place, effects);
+    reads_of(a->value, effects);
+    effects.in_order = true;
   } else {
     effects.in_order = true;
   }
+}
+
+/// Of a whole kernel, seen from its neighbours: what it does in an order inside is its own affair.
+Effects effects_of(const Kernel& k) {
+  Effects effects;
+  for (const Expr e : {k.when, k.work.lo, k.work.hi}) reads_of(e, effects);
+  for (const Role& r : k.roles) effects_of(r.body, effects);
+  if (!k.after.empty()) effects.reads.insert(k.after);
+  effects.writes.insert(k.name);
+  effects.in_order = false;
+  return effects;
 }
 
 bool meet(const std::set<Symbol>& a, const std::set<Symbol>& b) {
@@ -402,6 +432,18 @@ void sort_by_mark(std::vector<T>& items, const Names& marks) {
   std::stable_sort(items.begin(), items.end(), [&](const T& a, const T& b) { return key(a) < key(b); });
 }
 
+void sort_kernels(std::vector<Kernel>& kernels, const Names& marks) {
+  std::vector<Effects> effects;
+  std::vector<std::string> keys;
+  for (const Kernel& k : kernels) {
+    effects.push_back(effects_of(k));
+    Module around;
+    around.kernels.push_back(renamed(k, marks));
+    keys.push_back(print(around));
+  }
+  schedule(kernels, effects, keys);
+}
+
 }  // namespace
 
 Module canonical(const Module& module) {
@@ -409,9 +451,17 @@ Module canonical(const Module& module) {
   m.name = Symbol("plan");
   std::set<Symbol> kept = {Symbol("g"), Symbol("done")};
   for (const math::Dimension& d : m.dims) kept.insert(d.name);
+  // Parameters are told apart by their place until names are counted: their spelling has no say in the order.
+  Names by_place, by_name;
   for (const auto* list : {&m.params, &m.results}) {
-    for (const math::Parameter& p : *list) kept.insert(p.name);
+    for (const math::Parameter& p : *list) {
+      const Symbol place(fmt::format("parameter.{}", by_place.size()));
+      by_place[p.name] = place;
+      by_name[place] = p.name;
+      kept.insert(place);
+    }
   }
+  m = renamed(std::move(m), by_place);
   std::vector<Symbol> globals;
   Collector shared(kept);
   for (const Workspace& w : m.workspaces) shared.add(w.name);
@@ -442,12 +492,14 @@ Module canonical(const Module& module) {
     sort_lets(k.lets, marks);
     for (Role& r : k.roles) sort_block(r.body, marks);
   }
+  sort_kernels(m.kernels, marks);
   Collector counted(kept);
   for (const Workspace& w : m.workspaces) counted.add(w.name);
   for (const Let& l : m.lets) counted.add(l.name);
   for (const Kernel& k : m.kernels) counted.kernel(k);
   Names final_names;
   for (const Symbol name : counted.order) final_names[name] = Symbol(fmt::format("v{}", final_names.size()));
+  final_names.insert(by_name.begin(), by_name.end());
   return renamed(std::move(m), final_names);
 }
 

@@ -46,7 +46,8 @@ namespace {
 
 bool is_name_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
 
-/// Replaces whole names.
+}  // namespace
+
 std::string renamed(const std::string& text, const std::map<std::string, std::string>& names) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -65,8 +66,6 @@ std::string renamed(const std::string& text, const std::map<std::string, std::st
   }
   return out;
 }
-
-}  // namespace
 
 std::vector<std::string> explained(const session::Compilation& c, const std::set<std::string>& unused) {
   const Json document = Json::parse(session::explain_json(c));

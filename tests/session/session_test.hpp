@@ -25,6 +25,9 @@ session::Inputs inputs_of(const std::string& text, const Dims& = {}, const Choic
 Compiled compiled(const session::Inputs&);
 Compiled compiled(const std::string& text, const Dims& = {}, const Choices& = {}, const std::string& target = "x86-64");
 
+/// `text` with whole names replaced.
+std::string renamed(const std::string& text, const std::map<std::string, std::string>& names);
+
 const Ir* last(const session::Compilation&, Level);
 /// The plan's text after canonical renaming.
 std::string loop_plan(const session::Compilation&);

@@ -79,17 +79,20 @@ TEST(Spellings, of_statements_in_another_order_give_one_plan) {
     const Compiled first = compiled(two(false), {}, {}, target), second = compiled(two(true), {}, {}, target);
     ASSERT_TRUE(first && second);
     EXPECT_EQ(loop_plan(*second), loop_plan(*first));
+    EXPECT_EQ(kernel_plan(*second), kernel_plan(*first));
   }
 }
 
 TEST(Spellings, of_parameters_do_not_matter) {
-  std::string other = attention_of(scores + by_hand);
-  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"q", "zz"}, {"k", "aa"}, {"v", "kk"}})
-    for (std::size_t at = 0; (at = other.find(from, at)) != std::string::npos; at += to.size())
-      if (other[at + 1] == '[' || other[at + 1] == ':') other.replace(at, 1, to);
-  const Compiled first = compiled(attention_of(scores + by_hand)), second = compiled(other);
-  ASSERT_TRUE(first && second);
-  EXPECT_EQ(explained(*second), explained(*first));
+  const std::map<std::string, std::string> names = {{"q", "zz"}, {"k", "aa"}, {"v", "kk"}};
+  const std::string text = attention_of(scores + by_hand);
+  for (const std::string target : {"x86-64", "blackboard"}) {
+    const Compiled first = compiled(text, {}, {}, target), second = compiled(renamed(text, names), {}, {}, target);
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(explained(*second), explained(*first));
+    EXPECT_EQ(loop_plan(*second), renamed(loop_plan(*first), names));
+    EXPECT_EQ(kernel_plan(*second), renamed(kernel_plan(*first), names));
+  }
 }
 
 TEST(Spellings, of_the_scale_before_or_after_the_mask_give_one_plan) {
