@@ -4,6 +4,7 @@
 
 #include "algebra/derive.hpp"
 #include "algebra/rules/rule.hpp"
+#include "ir/comparison.hpp"
 
 namespace fathom::algebra {
 
@@ -162,26 +163,11 @@ struct Climber {
 };
 
 bool is_boolean(Expr e, const math::Program& program) {
-  switch (e.op()) {
-    case Op::boolean:
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_not:
-      return true;
-    case Op::read: {
-      const math::Parameter* parameter = program.param(e.name());
-      const math::Statement* statement = program.find(e.name());
-      return (parameter != nullptr && parameter->dtype == DType::boolean) || (statement != nullptr && statement->dtype == DType::boolean);
-    }
-    default:
-      return false;
-  }
+  if (is_condition(e.op())) return true;
+  if (!e.is(Op::read)) return false;
+  const math::Parameter* parameter = program.param(e.name());
+  const math::Statement* statement = program.find(e.name());
+  return (parameter != nullptr && parameter->dtype == DType::boolean) || (statement != nullptr && statement->dtype == DType::boolean);
 }
 
 /// A piece that does not keep the identity has no mask, so only an empty range leaves it at the identity: an element may be -inf itself.

@@ -77,9 +77,8 @@ Signs Facts::compute(Expr e) const {
     case Op::infinity:
     case Op::dim:
     case Op::sigmoid:
-    case Op::exp2:
-      return positive;
     case Op::exp:
+    case Op::exp2:
       return positive;
     case Op::index:
     case Op::extent:
@@ -100,7 +99,6 @@ Signs Facts::compute(Expr e) const {
              : is_within(of(0), positive)                            ? positive
                                                                      : any_sign;
     case Op::abs:
-      return (of(0) & zero) | positive;
     case Op::sqrt:
     case Op::rsqrt:
       return (of(0) & zero) | positive;

@@ -23,7 +23,6 @@ std::vector<RunningName> running_names(const ProgramView& view, const Statement&
   for (const math::Axis& axis : consumer.axes) outer.insert(axis.index);
   const std::set<Symbol> producers(fusion.producers.begin(), fusion.producers.end());
   std::vector<RunningName> names;
-  std::set<Symbol> running = producers;
   for (const Statement& statement : view.program().statements) {
     if (statement.name == consumer.name) continue;
     Expr read_here;

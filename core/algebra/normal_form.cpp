@@ -11,18 +11,6 @@ namespace fathom::algebra {
 
 namespace {
 
-bool is_condition(Op op) {
-  switch (op) {
-    case Op::boolean:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_not:
-      return true;
-    default:
-      return is_comparison(op);
-  }
-}
-
 /// Index arithmetic: no tensor, no real function. It keeps its spelling (simplified), bounds of loops are derived from it.
 bool is_index_arithmetic(Expr e) {
   bool result = true;
@@ -360,7 +348,7 @@ Sum Normaliser::absolute(const Sum& sum) {
 }
 
 Sum Normaliser::extremum(Expr e) {
-  const Sum a = of(e.arg(0));
+  Sum a = of(e.arg(0));
   const Sum b = of(e.arg(1));
   if (equal(a, b)) return a;
   const auto difference = subtract(a, b);
@@ -478,7 +466,7 @@ Sum Normaliser::select(Expr e) {
     score.alive.insert(guards.begin(), guards.end());
     return score;
   }
-  const Sum then = of(e.arg(1));
+  Sum then = of(e.arg(1));
   const Sum otherwise = of(e.arg(2));
   if (then.alive == otherwise.alive && equal(then, otherwise)) return then;
   const Expr kept = where(condition, print(then), print(otherwise));

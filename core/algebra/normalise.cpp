@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "algebra/derive.hpp"
+#include "ir/comparison.hpp"
 
 namespace fathom::algebra {
 
@@ -240,19 +241,7 @@ class Emitter {
       default:
         return false;
     }
-    switch (e.op()) {
-      case Op::eq:
-      case Op::ne:
-      case Op::lt:
-      case Op::le:
-      case Op::gt:
-      case Op::ge:
-      case Op::logical_and:
-      case Op::logical_or:
-        return false;
-      default:
-        return !free_indices(e).empty() && !tensors_read(e).empty();
-    }
+    return !is_condition(e.op()) && !free_indices(e).empty() && !tensors_read(e).empty();
   }
 
   void count_uses() {

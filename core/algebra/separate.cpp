@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/comparison.hpp"
+
 namespace fathom::algebra {
 
 namespace {
@@ -134,20 +136,7 @@ Mixed smallest_mixed(Expr inlined, Normaliser& n, Mixed fallback) {
   bool found = false;
   visit(inlined, [&](Expr part) {
     if (n.roles().of(part) != mixed || (found && part.node().depth >= best.part.node().depth)) return;
-    switch (part.op()) {
-      case Op::eq:
-      case Op::ne:
-      case Op::lt:
-      case Op::le:
-      case Op::gt:
-      case Op::ge:
-      case Op::logical_and:
-      case Op::logical_or:
-      case Op::logical_not:
-        return;
-      default:
-        break;
-    }
+    if (is_condition(part.op())) return;
     const Sum sum = n.of(part);
     Sum terms = sum;
     for (Expr guard : sum.alive)

@@ -7,6 +7,11 @@ namespace fathom {
 
 [[nodiscard]] constexpr bool is_comparison(Op op) { return op >= Op::eq && op <= Op::ge; }
 
+/// Gives true or false: a comparison, a logical operation, or one of the two themselves.
+[[nodiscard]] constexpr bool is_condition(Op op) {
+  return is_comparison(op) || op == Op::logical_and || op == Op::logical_or || op == Op::logical_not || op == Op::boolean;
+}
+
 /// `a op b`; with NaN every comparison but `!=` is false.
 template <class T>
 [[nodiscard]] bool holds(Op op, const T& a, const T& b) {

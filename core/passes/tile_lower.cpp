@@ -12,18 +12,6 @@ namespace {
 
 constexpr int max_anew = 64;
 
-const math::Axis* own_axis(const math::Statement& s, Symbol index) {
-  for (const math::Axis& axis : s.axes) {
-    if (axis.index == index) return &axis;
-  }
-  if (const math::Reduction* r = s.reduction()) {
-    for (const math::Axis& axis : r->over) {
-      if (axis.index == index) return &axis;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Expr TileEmitter::lower(Expr e) { return lower_node(e, false); }
@@ -47,7 +35,7 @@ Expr TileEmitter::lower_node(Expr e, bool uniform) {
       return lower_read(e, uniform);
     case Op::extent: {
       if (!e.arg(0).is(Op::index)) break;
-      const math::Axis* axis = reading_.empty() ? nullptr : own_axis(*reading_.back(), e.arg(0).name());
+      const math::Axis* axis = reading_.empty() ? nullptr : axis_of(*reading_.back(), e.arg(0).name());
       if (axis != nullptr) return lower_uniform(axis->hi - axis->lo);
       const IndexBinding& bound = binding(e.arg(0).name());
       return simplify_integer(bound.hi - bound.lo);
@@ -69,7 +57,7 @@ Expr TileEmitter::lower_node(Expr e, bool uniform) {
 const IndexBinding& TileEmitter::binding(Symbol name) {
   if (const auto known = bindings_.find(name); known != bindings_.end()) return known->second;
   const math::Axis* axis = nullptr;
-  for (auto s = reading_.rbegin(); s != reading_.rend() && axis == nullptr; ++s) axis = own_axis(**s, name);
+  for (auto s = reading_.rbegin(); s != reading_.rend() && axis == nullptr; ++s) axis = axis_of(**s, name);
   static const IndexBinding nothing{number(0), Symbol(), number(0), number(1)};
   if (axis == nullptr) {
     fail({fmt::format("The index {} is bound nowhere here.", name.text()), {name.text()}, ""});

@@ -42,6 +42,8 @@ bool holds_loop(const std::vector<const loop::Loop*>& path, Symbol index) {
   return std::any_of(path.begin(), path.end(), [&](const loop::Loop* l) { return l->index == index; });
 }
 
+}  // namespace
+
 const math::Axis* axis_of(const math::Statement& s, Symbol index) {
   for (const math::Axis& axis : s.axes) {
     if (axis.index == index) return &axis;
@@ -53,8 +55,6 @@ const math::Axis* axis_of(const math::Statement& s, Symbol index) {
   }
   return nullptr;
 }
-
-}  // namespace
 
 bool runs_over(const math::Statement& s, Symbol index) {
   const math::Reduction* r = s.reduction();

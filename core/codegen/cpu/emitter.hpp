@@ -101,7 +101,7 @@ class KernelEmitter {
   void emit_await(const kernel::Await&);
   void finish_function(llvm::Function* draft, const std::string& name);
   Place allocate(Symbol name, DType, const std::vector<std::int64_t>& shape);
-  void declare(Place place) { places_[{place.name, place.extents.size()}] = place; }
+  void declare(const Place& place) { places_[{place.name, place.extents.size()}] = place; }
 
   // ---- emit_access.cpp ----
   struct Address {
