@@ -268,6 +268,7 @@ Sum Normaliser::power(const Sum& base, Rational exponent) {
 }
 
 Sum Normaliser::exponential(const Sum& sum) {
+  if (weight(sum.terms) > most_terms_of_exponent) return sum_of(atom(unary(Op::exp, print(sum))));
   Term rest;
   rest.guards = sum.alive;
   Sum result = constant(Rational(1));

@@ -56,6 +56,12 @@ Expr chain(Op op, Expr so_far, Expr next) { return so_far ? binary(op, so_far, n
 
 }  // namespace
 
+std::size_t weight(const std::vector<Term>& terms) {
+  std::size_t all = terms.size();
+  for (const Term& term : terms) all += weight(term.exponent);
+  return all;
+}
+
 int compare(const std::vector<Term>& a, const std::vector<Term>& b) {
   if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
   for (std::size_t i = 0; i < a.size(); ++i) {

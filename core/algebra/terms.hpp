@@ -14,6 +14,8 @@
 namespace fathom::algebra {
 
 inline constexpr std::size_t most_terms = 128;
+/// Of an exponent, those of the exponents inside it included: they nest by value, and exp(y) + y of itself would double at every level.
+inline constexpr std::size_t most_terms_of_exponent = 64;
 
 /// c * Π atom^q * exp(exponent) where all guards hold, masked out (0) elsewhere.
 struct Term {
@@ -33,6 +35,9 @@ struct Sum {
   [[nodiscard]] bool is_zero() const { return alive.empty() && terms.empty(); }
   [[nodiscard]] bool is_one_term() const { return alive.empty() && terms.size() == 1; }
 };
+
+/// How many terms, those of all exponents included.
+[[nodiscard]] std::size_t weight(const std::vector<Term>&);
 
 /// Order of monomials: coefficients do not count. Structural.
 [[nodiscard]] int compare(const Term&, const Term&);
