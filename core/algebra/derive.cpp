@@ -119,13 +119,16 @@ Consumer look_at(const ProgramView& view, const Statement& statement, const std:
   return consumer;
 }
 
-Symbol carried_name(const Statement& statement, bool is_whole) {
+Symbol carried_name(const math::Program& program, const Statement& statement, bool is_whole) {
   const std::string& name = statement.name.text();
   const std::string ending = "." + statement.reduction()->reducer->name.text();
   const bool ends_so = name.size() > ending.size() && name.find(ending + ".") != std::string::npos;
   const bool is_generated =
       ends_so || (name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0);
-  return is_whole || is_generated ? statement.name : Symbol(name + ending);
+  if (is_whole || is_generated) return statement.name;
+  Symbol carried(name + ending);
+  for (int k = 2; program.find(carried) != nullptr; ++k) carried = Symbol(name + ending + std::to_string(k));
+  return carried;
 }
 
 std::vector<std::string> folds_of(const Reducer&) { return {"rolling", "split-k"}; }
@@ -191,7 +194,7 @@ Derived derive_classic(const Facts& facts, const Consumer& consumer) {
       const Sum& behind = separated.separation->r[0];
       if (behind.is_one_term() && may_stand_behind(behind.terms[0])) {
         const bool whole = behind.terms[0].is_number() && behind.terms[0].coefficient == Rational(1);
-        const Symbol name = carried_name(statement, whole);
+        const Symbol name = carried_name(facts.view().program(), statement, whole);
         derived.parts.push_back({name, reduction.reducer, reduction.result, {n.print(separated.separation->u[0])}});
         derived.project = whole ? symbol(name) : n.print(n.product(sum_of(atom(symbol(name))), behind));
         return derived;

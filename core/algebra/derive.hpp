@@ -57,8 +57,9 @@ struct Consumer {
 [[nodiscard]] Derived derive_classic(const Facts&, const Consumer&);
 
 // ---- shared ----
-/// The name of what is carried: the consumer's own where nothing stands behind it, else NAME.sum (a name that ends so keeps it).
-[[nodiscard]] Symbol carried_name(const math::Statement&, bool is_whole);
+/// The name of what is carried: the consumer's own where nothing stands behind it, else NAME.sum (a name that ends so keeps it);
+/// NAME.sum2, … where the program has that name already. The part in front of the last dot is the consumer: passes rely on it.
+[[nodiscard]] Symbol carried_name(const math::Program&, const math::Statement&, bool is_whole);
 [[nodiscard]] std::vector<std::string> folds_of(const Reducer&);
 /// Reads of producers as plain names, for the texts of a Fusion.
 [[nodiscard]] Expr named(Expr, const Consumer&);

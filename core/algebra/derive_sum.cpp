@@ -284,7 +284,7 @@ Derived finish(SumDerivation& d, const Sum& sum) {
   const Carriage c = carriage(d);
   const math::Statement& statement = *d.consumer.statement;
   const bool whole = is_one(c.behind);
-  const Symbol name = carried_name(statement, whole);
+  const Symbol name = carried_name(d.n.facts().view().program(), statement, whole);
   const Expr term = d.n.print(c.term);
   const Expr project = whole ? symbol(name) : d.n.print(d.n.product(sum_of(atom(symbol(name))), c.behind));
   fusion.rank = 1;
