@@ -42,7 +42,7 @@ struct Bounding {
     void add_product(const Bounding&, Kind, const Approx& a, const Approx& b, std::uint8_t& flags);
     [[nodiscard]] Approx value(const Bounding&, Kind) const;
 
-    /// Factors of many sums. Where all of them are far from the limits of doubles, `x` and `error` are them as doubles.
+    /// Factors of many sums, and as doubles: x is NaN where one is not far from the limits of doubles. Without `error`: 0 throughout.
     struct Factors {
       const std::vector<Approx>* values;
       std::vector<double> x, error;

@@ -30,6 +30,15 @@ struct Storing {
     }
     memory.own[static_cast<std::size_t>(at)] = rounded_to(memory.dtype, value);
   }
+  /// Elements of a buffer: `step` and `from_step` apart.
+  void copy(std::int64_t at, std::int64_t step, const double* from, std::int64_t from_step, std::int64_t count) {
+    double* to = memory.own.data() + at;
+    if (memory.dtype == DType::f32) {
+      for (std::int64_t i = 0; i < count; ++i) to[i * step] = static_cast<double>(static_cast<float>(from[i * from_step]));
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) to[i * step] = round_to(memory.dtype, from[i * from_step]);
+    }
+  }
   void reach(std::size_t dimension, std::int64_t index) {
     box[dimension] = {std::min(box[dimension].first, index), std::max(box[dimension].second, index + 1)};
   }
@@ -55,12 +64,18 @@ struct Storing {
         at = at * memory.shape[d] + first[d] + offsets[2 + d];
         step = step * memory.shape[d] + along[d];
       }
-      std::int64_t last = -1;
-      for (std::int64_t i = lo; i < hi; ++i) {
-        if ((*mask.data)[static_cast<std::size_t>(offsets[1] + i * walk.step(1))] == 0) continue;
-        if (last < 0) lo = i;
-        last = i;
-        put(at + i * step, (*value.data)[static_cast<std::size_t>(offsets[0] + i * walk.step(0))]);
+      const double *from = value.data->data() + offsets[0], *held = mask.data->data() + offsets[1];
+      std::int64_t last = hi - 1;
+      if (memory.stored.empty() && mask.axes.empty() && *held != 0) {
+        copy(at + lo * step, step, from + lo * walk.step(0), walk.step(0), hi - lo);
+      } else {
+        last = -1;
+        for (std::int64_t i = lo, end = hi; i < end; ++i) {
+          if (held[i * walk.step(1)] == 0) continue;
+          if (last < 0) lo = i;
+          last = i;
+          put(at + i * step, from[i * walk.step(0)]);
+        }
       }
       for (std::size_t d = 0; last >= 0 && d < dims; ++d) {
         reach(d, first[d] + offsets[2 + d] + lo * along[d]);
