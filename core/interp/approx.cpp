@@ -407,6 +407,74 @@ void Bounding::Sum::add_product(const Bounding& domain, Kind kind, const Approx&
   add_double(product, error);
 }
 
+Bounding::Sum::Factors Bounding::Sum::Factors::of(const Bounding&, const std::vector<Approx>& values) {
+  constexpr std::int64_t safe = 400;
+  const auto is_safe = [](const Approx& each) { return each.value.is_within(safe) && each.error.is_within(safe); };
+  Factors factors{&values, {}, {}, true};
+  factors.x.reserve(values.size());
+  for (const Approx& each : values) {
+    factors.x.push_back(is_safe(each) ? each.value.as_double() : std::numeric_limits<double>::quiet_NaN());
+    factors.are_exact = factors.are_exact && each.error.is_zero();
+  }
+  if (factors.are_exact) return factors;
+  factors.error.reserve(values.size());
+  for (const Approx& each : values) factors.error.push_back(is_safe(each) ? each.error.as_double() : 0);
+  return factors;
+}
+
+/// Returns how many were added: it stops before a factor that is no double, and before a product that the plan overflows at.
+template <bool exact>
+std::int64_t Bounding::Sum::add_double_products(double rounding, bool in_double, const Factors& a, Row at_a, const Factors& b, Row at_b,
+                                                std::int64_t count) {
+  const double largest = in_double ? infinite : 0x1p128;
+  double total = total_, magnitude = magnitude_, errors = error_;
+  std::int64_t terms = terms_, lowest = lowest_, i = 0;
+  for (; i < count; ++i) {
+    const std::int64_t ia = at_a.first + i * at_a.step, ib = at_b.first + i * at_b.step;
+    const double x = a.x[static_cast<std::size_t>(ia)], y = b.x[static_cast<std::size_t>(ib)], product = x * y;
+    const double size = std::fabs(product);
+    if (!(size < largest)) break;
+    total += product;
+    double error = 0;
+    bool is_exact = exact;
+    if constexpr (!exact) {
+      const double error_a = a.are_exact ? 0 : a.error[static_cast<std::size_t>(ia)];
+      const double error_b = b.are_exact ? 0 : b.error[static_cast<std::size_t>(ib)];
+      is_exact = error_a == 0 && error_b == 0;
+      if (!is_exact) error = std::fabs(x) * error_b + std::fabs(y) * error_a + error_a * error_b;
+    }
+    if (product != 0) {
+      const bool is_normal = size >= 0x1p-126;
+      const bool fits = !in_double && size >= 0x1p-125 && (bit_cast<std::uint64_t>(product) & below_f32) == 0;
+      if (!(is_exact && fits && product_is_exact(x, y, product))) error += is_normal || in_double ? size * rounding : 0x1p-149;
+    } else if (error == 0) {
+      continue;
+    }
+    ++terms;
+    magnitude += size;
+    errors += error;
+    if (errors == 0 && product != 0) lowest = std::min(lowest, lowest_bit(product));  // a sum that is inexact has no use for it
+  }
+  total_ = total, magnitude_ = magnitude, error_ = errors, terms_ = terms, lowest_ = lowest;
+  return i;
+}
+
+void Bounding::Sum::add_products(const Bounding& domain, Kind kind, const Factors& a, Row at_a, const Factors& b, Row at_b,
+                                 std::int64_t count, std::uint8_t& flags) {
+  const bool in_double = kind == Kind::real64;
+  const double rounding = in_double ? 0x1p-52 : domain.options.truncating_matrix_unit ? 0x1p-23 : 0x1p-24;
+  for (std::int64_t done = 0; done < count; ++done) {
+    if (factor_share_ == 0 && !is_wide_) {
+      const Row rest_a{at_a.first + done * at_a.step, at_a.step}, rest_b{at_b.first + done * at_b.step, at_b.step};
+      done += a.are_exact && b.are_exact ? add_double_products<true>(rounding, in_double, a, rest_a, b, rest_b, count - done)
+                                         : add_double_products<false>(rounding, in_double, a, rest_a, b, rest_b, count - done);
+      if (done == count) return;
+    }
+    add_product(domain, kind, (*a.values)[static_cast<std::size_t>(at_a.first + done * at_a.step)],
+                (*b.values)[static_cast<std::size_t>(at_b.first + done * at_b.step)], flags);
+  }
+}
+
 Approx Bounding::Sum::value(const Bounding& domain, Kind kind) const {
   const Wide total = is_wide_ ? wide_total_ : Wide(total_), error = is_wide_ ? wide_error_ : Wide(error_);
   const Wide magnitude = is_wide_ ? wide_magnitude_ : Wide(magnitude_);

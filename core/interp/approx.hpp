@@ -42,9 +42,23 @@ struct Bounding {
     void add_product(const Bounding&, Kind, const Approx& a, const Approx& b, std::uint8_t& flags);
     [[nodiscard]] Approx value(const Bounding&, Kind) const;
 
+    /// Factors of many sums, and as doubles: x is NaN where one is not far from the limits of doubles. Without `error`: 0 throughout.
+    struct Factors {
+      const std::vector<Approx>* values;
+      std::vector<double> x, error;
+      bool are_exact = true;
+      static Factors of(const Bounding&, const std::vector<Approx>& values);
+    };
+    /// As add_product, `count` times: the factors are `step` apart.
+    void add_products(const Bounding&, Kind, const Factors& a, Row at_a, const Factors& b, Row at_b, std::int64_t count,
+                      std::uint8_t& flags);
+
    private:
     friend struct Bounding;
     void add_double(double x, double error);
+    template <bool exact>
+    std::int64_t add_double_products(double rounding, bool in_double, const Factors& a, Row at_a, const Factors& b, Row at_b,
+                                     std::int64_t count);
     void widen();
     double total_ = 0, magnitude_ = 0, error_ = 0;
     Wide wide_total_, wide_magnitude_, wide_error_;

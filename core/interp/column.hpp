@@ -73,6 +73,11 @@ struct Tensor {
   }
 };
 
+/// Where a run of elements lies in a column.
+struct Row {
+  std::int64_t first = 0, step = 0;
+};
+
 /// Visits every point of a grid (last axis fastest): f(number of the point, offsets), where offset k moves by strides[k][axis].
 template <std::size_t K, class F>
 void sweep(std::span<const std::int64_t> extents, const std::array<std::vector<std::int64_t>, K>& strides, F f) {
@@ -83,12 +88,13 @@ void sweep(std::span<const std::int64_t> extents, const std::array<std::vector<s
   std::vector<std::int64_t> at(rank, 0);
   std::array<std::int64_t, K> offset{};
   const std::int64_t inner = rank == 0 ? 1 : extents[rank - 1];
+  std::array<std::int64_t, K> step{};
+  for (std::size_t k = 0; rank != 0 && k < K; ++k) step[k] = strides[k][rank - 1];
   for (std::int64_t point = 0; point < total;) {
     std::array<std::int64_t, K> here = offset;
     for (std::int64_t i = 0; i < inner; ++i, ++point) {
       f(static_cast<std::size_t>(point), here);
-      if (rank != 0)
-        for (std::size_t k = 0; k < K; ++k) here[k] += strides[k][rank - 1];
+      for (std::size_t k = 0; k < K; ++k) here[k] += step[k];
     }
     for (std::size_t axis = rank < 2 ? 0 : rank - 1; axis-- > 0;) {
       for (std::size_t k = 0; k < K; ++k) offset[k] += strides[k][axis];

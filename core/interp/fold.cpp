@@ -15,6 +15,7 @@ namespace fathom::interp {
 namespace {
 
 constexpr std::int64_t block_points = std::int64_t{1} << 16U;
+constexpr std::int64_t product_points = std::int64_t{1} << 22U;  // of sums of products: below the limit of one column
 constexpr std::int64_t range_limit = std::int64_t{1} << 40U;
 
 /// Folds one reduction. Lives for one call of `fold`.
@@ -83,35 +84,52 @@ class Fold {
     return product;
   }
 
-  /// Points of the present slots that the terms vary with.
-  [[nodiscard]] std::int64_t outer_points() const {
+  /// Points of the present slots that the expressions vary with; of more than `enough` it only says that they are more.
+  [[nodiscard]] std::int64_t outer_points(const std::vector<Expr>& exprs, std::int64_t enough = block_points) const {
     std::set<Symbol> used;
-    for (const Expr term : terms_) used.merge(free_indices(term));
+    for (const Expr expr : exprs) used.merge(free_indices(expr));
     std::int64_t points = 1;
     for (int k = 0; k < outer_slots_; ++k) {
       const auto& slot = evaluator_.slots()[static_cast<std::size_t>(k)];
-      if (slot.extent > 0 && points < block_points && used.contains(slot.index)) points *= slot.extent;
+      if (slot.extent > 0 && points < enough && used.contains(slot.index)) points *= slot.extent;
     }
     return points;
   }
 
-  void blocks() {
-    if (slots_.empty()) return block();
+  /// Elements of the first bound index that one block takes. A sum of products makes columns of its factors, none of the products.
+  [[nodiscard]] std::int64_t block_size() const {
+    if (slots_.empty()) return 1;
     const std::int64_t inner = std::max<std::int64_t>(extent_product() / extents_[0], 1);
-    const std::int64_t size = std::clamp<std::int64_t>(block_points / std::max<std::int64_t>(outer_points() * inner, 1), 1, extents_[0]);
-    for (std::int64_t at = 0; at < extents_[0] && !evaluator_.failure(); at += size) {
-      evaluator_.set_slot(slots_[0], first_[0] + at, std::min(size, extents_[0] - at));
-      evaluator_.clear_level();
-      block();
+    const auto fitting = [&](std::int64_t limit, std::int64_t points) { return limit / points / inner; };
+    std::int64_t size = fitting(block_points, outer_points(terms_));
+    if (sums_products_) {
+      const std::int64_t factors = std::max(outer_points({terms_[0].arg(0)}), outer_points({terms_[0].arg(1)}));
+      size = std::min(fitting(block_points, factors), fitting(product_points, outer_points(terms_, product_points)));
     }
-    evaluator_.set_slot(slots_[0], first_[0], extents_[0]);
+    return std::clamp<std::int64_t>(size, 1, extents_[0]);
+  }
+
+  void blocks() {
+    sums_products_ = operation_ && *operation_ == Op::add && !condition_ && terms_.front().is(Op::mul);
+    const std::int64_t extent = slots_.empty() ? 1 : extents_[0];
+    std::int64_t size = block_size();
+    for (std::int64_t at = 0; at < extent && !evaluator_.failure();) {
+      const std::int64_t count = std::min(size, extent - at);
+      if (!slots_.empty()) evaluator_.set_slot(slots_[0], first_[0] + at, count);
+      evaluator_.clear_level();
+      if (sums_products_ && !add_products()) {  // products of whole numbers: columns of them, in smaller blocks
+        sums_products_ = false;
+        size = block_size();
+        continue;
+      }
+      if (!sums_products_) block();
+      started_ = true;
+      at += count;
+    }
+    if (!slots_.empty()) evaluator_.set_slot(slots_[0], first_[0], extents_[0]);
   }
 
   void block() {
-    if (add_products()) {
-      started_ = true;
-      return;
-    }
     std::vector<Ref> columns;
     for (const Expr term : terms_) columns.push_back(evaluator_.evaluate(term));
     const Ref condition = condition_ ? evaluator_.evaluate(condition_) : evaluator_.constant(Kind::boolean, 1, 0);
@@ -122,7 +140,6 @@ class Fold {
     } else {
       combine_block(columns, *condition);
     }
-    started_ = true;
   }
 
   void set_shape(const std::vector<Ref>& columns, const Col& condition) {
@@ -179,8 +196,6 @@ class Fold {
 
   /// The sum of a product of reals, without a column of products: contractions are most of the work. False where it is none.
   bool add_products() {
-    const bool sums = operation_ && *operation_ == Op::add && !condition_ && terms_.front().is(Op::mul);
-    if (!sums) return false;
     const Ref left = evaluator_.evaluate(terms_.front().arg(0)), right = evaluator_.evaluate(terms_.front().arg(1));
     if (evaluator_.failure()) return true;
     const Kind kind = join(Evaluator<D>::real_kind(*left), Evaluator<D>::real_kind(*right));
@@ -191,21 +206,52 @@ class Fold {
       set_shape({a, b}, Col{Kind::boolean, {}, {1}, {}, {}});
       start_monoid(kind);
     }
+    const Shape points = grid();
+    if (!evaluator_.spend(points.size()) || !evaluator_.spend(points.size())) return true;
+    if (a->flags.empty() && b->flags.empty()) {
+      add_rows(kind, points, *a, *b);
+    } else {
+      add_flagged(kind, points, *a, *b);
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::array<std::vector<std::int64_t>, 3> strides_in(const Shape& points, const Col& a, const Col& b) const {
+    Col outer;
+    outer.axes = shape_.axes;
+    return {evaluator_.strides(outer, points.axes), evaluator_.strides(a, points.axes), evaluator_.strides(b, points.axes)};
+  }
+
+  /// Row by row along the last bound index: all products of a row go to one sum.
+  void add_rows(Kind kind, const Shape& points, const Col& a, const Col& b) {
     const D& domain = evaluator_.domain();
-    const bool flagged = !a->flags.empty() || !b->flags.empty();
-    if (!evaluator_.spend(grid().size())) return true;
-    each_pair(*a, *b, [&](std::size_t to, std::size_t at_a, std::size_t at_b) {
-      const Value &x = a->real[at_a], &y = b->real[at_b];
+    std::array<std::vector<std::int64_t>, 3> strides = strides_in(points, a, b);
+    std::vector<std::int64_t> extents = points.extents;
+    std::int64_t count = 1, step_a = 0, step_b = 0;
+    if (!slots_.empty()) {
+      count = extents.back(), step_a = strides[1].back(), step_b = strides[2].back();
+      extents.pop_back();
+      for (auto& each : strides) each.pop_back();
+    }
+    const auto left = D::Sum::Factors::of(domain, a.real), right = D::Sum::Factors::of(domain, b.real);
+    sweep<3>(extents, strides, [&](std::size_t, const auto& at) {
       std::uint8_t flags = 0;
-      if (flagged) {
-        const std::uint8_t fx = a->flag(at_a), fy = b->flag(at_b);
-        if (((fx & masked) != 0 && domain.is_zero(x)) || ((fy & masked) != 0 && domain.is_zero(y))) return;  // absorbs its partner
-        flags = (fx | fy) & carried_flags;
-      }
+      sums_[static_cast<std::size_t>(at[0])].add_products(domain, kind, left, {at[1], step_a}, right, {at[2], step_b}, count, flags);
+      mark(static_cast<std::size_t>(at[0]), flags);
+    });
+  }
+
+  void add_flagged(Kind kind, const Shape& points, const Col& a, const Col& b) {
+    const D& domain = evaluator_.domain();
+    sweep<3>(points.extents, strides_in(points, a, b), [&](std::size_t, const auto& at) {
+      const auto to = static_cast<std::size_t>(at[0]), at_a = static_cast<std::size_t>(at[1]), at_b = static_cast<std::size_t>(at[2]);
+      const Value &x = a.real[at_a], &y = b.real[at_b];
+      const std::uint8_t fx = a.flag(at_a), fy = b.flag(at_b);
+      if (((fx & masked) != 0 && domain.is_zero(x)) || ((fy & masked) != 0 && domain.is_zero(y))) return;  // absorbs its partner
+      auto flags = static_cast<std::uint8_t>((fx | fy) & carried_flags);
       sums_[to].add_product(domain, kind, x, y, flags);
       mark(to, flags);
     });
-    return true;
   }
 
   void add_block(const Col& raw, const Col& condition) {
@@ -338,7 +384,7 @@ class Fold {
   std::vector<int> slots_;
   std::vector<std::int64_t> first_, extents_;
   Shape shape_;
-  bool started_ = false;
+  bool started_ = false, sums_products_ = false;
   Col result_;
   std::vector<typename D::Sum> sums_;
   std::vector<std::uint8_t> flags_;

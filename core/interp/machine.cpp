@@ -107,10 +107,11 @@ bool Machine::loop(const loop::Loop& loop, int depth) {
       return fail({fmt::format("A tile range of the loop over {} cannot be computed here.", loop.index.text()), {loop.index.text()}, {}});
     ranges.emplace_back(std::max<std::int64_t>(*first, 0), std::min(*last, trips));
   }
+  const std::int64_t together = trips_at_once(loop, *tile);
   for (const auto& [first, last] : ranges)
-    for (std::int64_t number = first; number < last; ++number) {
-      const std::int64_t begin = *lo + number * *tile;
-      if (!trip(loop, number, begin, std::min(begin + *tile, *hi), depth)) return false;
+    for (std::int64_t number = first; number < last; number += together) {
+      const std::int64_t begin = *lo + number * *tile, end = *lo + std::min(number + together, last) * *tile;
+      if (!trip(loop, number, begin, std::min(end, *hi), depth)) return false;
     }
   return finish_folds(loop.body, loop.index, depth);
 }

@@ -3,6 +3,8 @@
 // its fold is over, as the conventions of docs/architecture.md say.
 #pragma once
 
+#include <set>
+
 #include "interp/single.hpp"
 #include "interp/statements.hpp"
 #include "ir/loop.hpp"
@@ -45,6 +47,15 @@ class Machine {
   bool loop(const loop::Loop& loop, int depth);
   bool trip(const loop::Loop& loop, std::int64_t number, std::int64_t lo, std::int64_t hi, int depth);
   bool leaf(Symbol name);
+
+  // trips that run as one (machine_trips.cpp)
+  struct Below;
+  [[nodiscard]] std::int64_t trips_at_once(const loop::Loop& loop, std::int64_t tile);
+  [[nodiscard]] bool has_independent_trips(const loop::Loop& loop) const;
+  [[nodiscard]] bool reads_own_trip(Expr expr, Symbol index, const Below& below) const;
+  [[nodiscard]] std::int64_t points_a_step(const loop::Loop& loop) const;
+  void collect(const loop::NodeRef& ref, Symbol index, std::set<Symbol> around, int depth, Below& below) const;
+
   bool combine_parts(const loop::Combine& combine);
 
   [[nodiscard]] Ev evaluator();
@@ -96,7 +107,8 @@ class Machine {
   std::vector<std::pair<Symbol, std::int64_t>> trips_;
   std::map<Symbol, Symbol> split_of_;  ///< reduction -> index of the loop whose parts a Combine merges
   std::map<std::pair<Symbol, std::int64_t>, State> states_;
-  bool quiet_ = false;  ///< a private fold of run_math: no events
+  std::map<const loop::Loop*, bool> independent_;  ///< what has_independent_trips says of each loop of the tree
+  bool quiet_ = false;                             ///< a private fold of run_math: no events
 };
 
 }  // namespace fathom::interp

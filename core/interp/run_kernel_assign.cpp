@@ -13,6 +13,103 @@ bool in_any(const std::vector<const std::set<Symbol>*>& sets, Symbol name) {
   return std::any_of(sets.begin(), sets.end(), [name](const std::set<Symbol>* names) { return names->count(name) > 0; });
 }
 
+double rounded_to(DType dtype, double value) {
+  return dtype == DType::f32 ? static_cast<double>(static_cast<float>(value)) : round_to(dtype, value);
+}
+
+/// One store to memory: what lies outside is left out, an element of a result is stored once.
+struct Storing {
+  Memory& memory;
+  Symbol name;
+  std::vector<std::pair<std::int64_t, std::int64_t>> box;  ///< of the elements stored so far
+
+  void put(std::int64_t at, double value) {
+    if (!memory.stored.empty()) {
+      if (memory.stored[static_cast<std::size_t>(at)]) stop("an element of result `" + name.text() + "` is stored twice", {name.text()});
+      memory.stored[static_cast<std::size_t>(at)] = true;
+    }
+    memory.own[static_cast<std::size_t>(at)] = rounded_to(memory.dtype, value);
+  }
+  /// Elements of a buffer: `step` and `from_step` apart.
+  void copy(std::int64_t at, std::int64_t step, const double* from, std::int64_t from_step, std::int64_t count) {
+    double* to = memory.own.data() + at;
+    if (memory.dtype == DType::f32) {
+      for (std::int64_t i = 0; i < count; ++i) to[i * step] = static_cast<double>(static_cast<float>(from[i * from_step]));
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) to[i * step] = round_to(memory.dtype, from[i * from_step]);
+    }
+  }
+  void reach(std::size_t dimension, std::int64_t index) {
+    box[dimension] = {std::min(box[dimension].first, index), std::max(box[dimension].second, index + 1)};
+  }
+
+  /// Every subscript moves by whole steps: row by row along the last axis, whose part inside is one stretch.
+  void rows(const Evaluation::Place& to, const std::vector<std::int64_t>& first, const Tile& value, const Tile& mask) {
+    const std::size_t axes = to.shape.axes.size(), dims = memory.shape.size();
+    Walk walk{to.shape.extents, {strides_along(value, to.shape.axes), strides_along(mask, to.shape.axes)}};
+    std::vector<std::int64_t> along(dims, 0);
+    for (std::size_t d = 0; d < dims; ++d) {
+      std::vector<std::int64_t> steps = to.steps[d];
+      if (axes > 0) along[d] = steps.back();
+      walk.strides.push_back(std::move(steps));
+    }
+    walk.rows([&](std::int64_t, const std::int64_t* offsets) {
+      std::int64_t lo = 0, hi = walk.length(), at = 0, step = 0;
+      for (std::size_t d = 0; d < dims; ++d) {
+        const auto [low, high] = stretch_inside(first[d] + offsets[2 + d], along[d], memory.shape[d], hi);
+        lo = std::max(lo, low), hi = std::min(hi, high);
+      }
+      if (lo >= hi) return;
+      for (std::size_t d = 0; d < dims; ++d) {
+        at = at * memory.shape[d] + first[d] + offsets[2 + d];
+        step = step * memory.shape[d] + along[d];
+      }
+      const double *from = value.data->data() + offsets[0], *held = mask.data->data() + offsets[1];
+      std::int64_t last = hi - 1;
+      if (memory.stored.empty() && mask.axes.empty() && *held != 0) {
+        copy(at + lo * step, step, from + lo * walk.step(0), walk.step(0), hi - lo);
+      } else {
+        last = -1;
+        for (std::int64_t i = lo, end = hi; i < end; ++i) {
+          if (held[i * walk.step(1)] == 0) continue;
+          if (last < 0) lo = i;
+          last = i;
+          put(at + i * step, from[i * walk.step(0)]);
+        }
+      }
+      for (std::size_t d = 0; last >= 0 && d < dims; ++d) {
+        reach(d, first[d] + offsets[2 + d] + lo * along[d]);
+        reach(d, first[d] + offsets[2 + d] + last * along[d]);
+      }
+    });
+  }
+
+  void each(const Evaluation::Place& to, std::int64_t size, const Tile& value, const Tile& mask) {
+    const std::vector<std::int64_t> value_strides = strides_along(value, to.shape.axes), mask_strides = strides_along(mask, to.shape.axes);
+    std::vector<std::int64_t> position(to.shape.axes.size(), 0);
+    std::vector<std::int64_t> place(memory.shape.size(), 0);
+    for (std::int64_t element = 0; element < size; ++element) {
+      std::int64_t at = 0, from = 0, held = 0;
+      for (std::size_t i = 0; i < position.size(); ++i) {
+        from += position[i] * value_strides[i];
+        held += position[i] * mask_strides[i];
+      }
+      bool inside = (*mask.data)[static_cast<std::size_t>(held)] != 0;
+      for (std::size_t d = 0; inside && d < memory.shape.size(); ++d) {
+        const double index = to.at(d, position);
+        inside = index >= 0 && index < static_cast<double>(memory.shape[d]) && index == std::floor(index);
+        place[d] = inside ? static_cast<std::int64_t>(index) : 0;
+        at = at * memory.shape[d] + place[d];
+      }
+      if (inside) {
+        put(at, (*value.data)[static_cast<std::size_t>(from)]);
+        for (std::size_t d = 0; d < place.size(); ++d) reach(d, place[d]);
+      }
+      next_position(position, to.shape.extents);
+    }
+  }
+};
+
 }  // namespace
 
 void KernelRun::assign_all(const Step& step, const TileRef& fill) {
@@ -125,36 +222,15 @@ void KernelRun::store(Evaluation& evaluation, const Step& step, const Step::Targ
   check_cover(target, *value, to.shape.axes);
   const std::int64_t size = count(to.shape.extents);
   frame_.budget().spend(2 * size);
-  const std::vector<std::int64_t> value_strides = strides_along(*value, to.shape.axes), mask_strides = strides_along(*mask, to.shape.axes);
-  std::vector<std::int64_t> position(to.shape.axes.size(), 0);
-  std::vector<std::pair<std::int64_t, std::int64_t>> box(memory->shape.size(), {std::int64_t{1} << 60U, 0});
-  std::vector<std::int64_t> place(memory->shape.size(), 0);
-  for (std::int64_t element = 0; element < size; ++element) {
-    std::int64_t at = 0, from = 0, held = 0;
-    for (std::size_t i = 0; i < position.size(); ++i) {
-      from += position[i] * value_strides[i];
-      held += position[i] * mask_strides[i];
-    }
-    bool inside = (*mask->data)[static_cast<std::size_t>(held)] != 0;
-    for (std::size_t d = 0; inside && d < memory->shape.size(); ++d) {
-      const double index = to.at(d, position);
-      inside = index >= 0 && index < static_cast<double>(memory->shape[d]) && index == std::floor(index);
-      place[d] = inside ? static_cast<std::int64_t>(index) : 0;
-      at = at * memory->shape[d] + place[d];
-    }
-    if (inside) {
-      if (!memory->stored.empty() && memory->stored[static_cast<std::size_t>(at)]) {
-        stop("an element of result `" + target.name.text() + "` is stored twice", {target.name.text()});
-      }
-      if (!memory->stored.empty()) memory->stored[static_cast<std::size_t>(at)] = true;
-      memory->own[static_cast<std::size_t>(at)] = round_to(memory->dtype, (*value->data)[static_cast<std::size_t>(from)]);
-      for (std::size_t d = 0; d < place.size(); ++d) {
-        box[d] = {std::min(box[d].first, place[d]), std::max(box[d].second, place[d] + 1)};
-      }
-    }
-    next_position(position, to.shape.extents);
+  Storing storing{*memory, target.name, {}};
+  storing.box.assign(memory->shape.size(), {std::int64_t{1} << 60U, 0});
+  const std::optional<std::vector<std::int64_t>> first = to.first_element();
+  if (size > 0 && first) {
+    storing.rows(to, *first, *value, *mask);
+  } else if (size > 0) {
+    storing.each(to, size, *value, *mask);
   }
-  if (options_.observer) report_store(target, *memory, box);
+  if (options_.observer) report_store(target, *memory, storing.box);
 }
 
 // ---- events ----

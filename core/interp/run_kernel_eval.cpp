@@ -174,6 +174,33 @@ double Evaluation::Place::at(std::size_t d, const std::vector<std::int64_t>& pos
   return linear[d] ? offsets[d] + static_cast<double>(sum) : (*values[d]->data)[static_cast<std::size_t>(sum)];
 }
 
+std::optional<std::vector<std::int64_t>> Evaluation::Place::first_element() const {
+  constexpr double largest = 0x1p50;
+  constexpr std::int64_t largest_step = std::int64_t{1} << 30U;  // no sum of steps within a tile overflows
+  if (!all_linear) return std::nullopt;
+  for (const std::vector<std::int64_t>& of_subscript : steps)
+    for (const std::int64_t step : of_subscript)
+      if (std::abs(step) > largest_step) return std::nullopt;
+  std::vector<std::int64_t> first;
+  for (const double offset : offsets) {
+    if (!(std::fabs(offset) <= largest) || offset != std::floor(offset)) return std::nullopt;
+    first.push_back(static_cast<std::int64_t>(offset));
+  }
+  return first;
+}
+
+std::pair<std::int64_t, std::int64_t> stretch_inside(std::int64_t first, std::int64_t step, std::int64_t extent, std::int64_t count) {
+  if (step == 0) return {0, first >= 0 && first < extent ? count : 0};
+  if (step < 0) {  // seen from the other end of the dimension
+    first = extent - 1 - first;
+    step = -step;
+  }
+  const auto steps_to = [&](std::int64_t index) {  // until the index is reached or passed
+    return first >= index ? 0 : std::min(count, (index - first + step - 1) / step);
+  };
+  return {steps_to(0), steps_to(extent)};
+}
+
 Evaluation::Place Evaluation::place(const Node& node, const TileRef& mask) {
   Place place;
   std::vector<TileRef> shapes = {scalar(Kind::boolean, 0)};
@@ -250,6 +277,30 @@ TileRef Evaluation::load_box(const View& view, const Place& from, std::int64_t s
   return make_tile(view.kind, from.shape.axes, from.shape.extents, std::move(out));
 }
 
+/// Row by row along the last axis, where what lies outside has a value: the part inside is one stretch.
+TileRef Evaluation::load_rows(const View& view, const Place& from, const std::vector<std::int64_t>& first, std::int64_t size) {
+  const std::size_t axes = from.shape.axes.size(), dims = view.shape.size();
+  Data out(static_cast<std::size_t>(size), only_value(*fill_));
+  std::vector<std::int64_t> along(dims, 0);
+  std::int64_t step = 0;
+  for (std::size_t d = 0; d < dims; ++d) {
+    if (axes > 0) along[d] = from.steps[d].back();
+    step += along[d] * view.strides[d];
+  }
+  const Walk walk{from.shape.extents, from.steps};
+  walk.rows([&](std::int64_t to, const std::int64_t* offsets) {
+    std::int64_t lo = 0, hi = walk.length(), at = 0;
+    for (std::size_t d = 0; d < dims; ++d) {
+      const auto [low, high] = stretch_inside(first[d] + offsets[d], along[d], view.shape[d], hi);
+      lo = std::max(lo, low), hi = std::min(hi, high);
+    }
+    if (lo >= hi) return;
+    for (std::size_t d = 0; d < dims; ++d) at += (first[d] + offsets[d]) * view.strides[d];
+    for (std::int64_t i = lo; i < hi; ++i) out[static_cast<std::size_t>(to + i)] = view.data[at + i * step];
+  });
+  return make_tile(view.kind, from.shape.axes, from.shape.extents, std::move(out));
+}
+
 TileRef Evaluation::load_each(const Node& node, const View& view, const Place& from, std::int64_t size, const TileRef& mask) {
   const TileRef active = mask ? any_except(mask, from.shape.axes, frame_.budget()) : scalar(Kind::boolean, 1);
   const std::vector<std::int64_t> active_strides = strides_along(*active, from.shape.axes);
@@ -292,8 +343,9 @@ TileRef Evaluation::load(const Node& node, const TileRef& mask) {
   frame_.budget().spend(size);
   if (size > largest_tile) stop("one tile would have more than 2^26 elements", {name});
   if (size == 0) return make_tile(view.kind, from.shape.axes, from.shape.extents, {});
-  TileRef box = load_box(view, from, size);
-  return box ? box : load_each(node, view, from, size, mask);
+  if (TileRef box = load_box(view, from, size)) return box;
+  if (const auto first = from.first_element(); first && fill_ && !mask) return load_rows(view, from, *first, size);
+  return load_each(node, view, from, size, mask);
 }
 
 void next_position(std::vector<std::int64_t>& position, const std::vector<std::int64_t>& extents) {

@@ -154,6 +154,9 @@ struct View {
   Kind kind = Kind::f32;
   std::vector<std::int64_t> shape, strides;
 };
+/// The i of 0:count for which 0 <= first + i * step < extent: one stretch, lo and hi.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> stretch_inside(std::int64_t first, std::int64_t step, std::int64_t extent,
+                                                                   std::int64_t count);
 /// The next element of a box, the last axis fastest.
 void next_position(std::vector<std::int64_t>& position, const std::vector<std::int64_t>& extents);
 
@@ -175,6 +178,8 @@ class Evaluation {
     std::vector<std::vector<std::int64_t>> steps;  ///< by axis of the shape: of the subscript, or in the tile that holds it
     bool all_linear = true;
     [[nodiscard]] double at(std::size_t dimension, const std::vector<std::int64_t>& position) const;
+    /// The subscripts of the first element, where all are linear and whole numbers: the others are whole steps away from it.
+    [[nodiscard]] std::optional<std::vector<std::int64_t>> first_element() const;
   };
   Place place(const Node& node, const TileRef& mask);
 
@@ -183,6 +188,7 @@ class Evaluation {
   TileRef choose(const Node& node, const TileRef& mask);
   TileRef load(const Node& node, const TileRef& mask);
   TileRef load_box(const View& view, const Place& from, std::int64_t size);
+  TileRef load_rows(const View& view, const Place& from, const std::vector<std::int64_t>& first, std::int64_t size);
   TileRef load_each(const Node& node, const View& view, const Place& from, std::int64_t size, const TileRef& mask);
   TileRef whole_tile(const Node& node, const Binding& binding) const;
   std::vector<TileRef> folded(const Node& node, const TileRef& mask);

@@ -250,7 +250,7 @@ TileRef binary_operation(Op op, const std::vector<TileRef>& operands, Budget& bu
   if (kind == Kind::integer && op != Op::div) return integer_operation(op, operands, budget);
   kind = std::max(kind, Kind::f32);
   if (kind == Kind::f64) return real_operation(op, kind, operands, budget, [](double x) { return x; });
-  return real_operation(op, kind, operands, budget, f32);
+  return real_operation(op, kind, operands, budget, [](double x) { return f32(x); });
 }
 
 }  // namespace

@@ -31,6 +31,23 @@ struct Single {
     void add(const Single& domain, Kind kind, double x) { total = domain.coerce(kind, total + x); }
     void add_product(const Single& domain, Kind kind, double a, double b, std::uint8_t&) { add(domain, kind, domain.coerce(kind, a * b)); }
     [[nodiscard]] double value(const Single&, Kind) const { return total; }
+
+    /// Factors of many sums, as the sums take them.
+    struct Factors {
+      const std::vector<double>* values;
+      static Factors of(const Single&, const std::vector<double>& values) { return {&values}; }
+    };
+    /// As add_product, `count` times: the factors are `step` apart.
+    void add_products(const Single&, Kind kind, const Factors& a, Row at_a, const Factors& b, Row at_b, std::int64_t count, std::uint8_t&) {
+      const double *x = a.values->data() + at_a.first, *y = b.values->data() + at_b.first;
+      if (kind != Kind::single) {
+        for (std::int64_t i = 0; i < count; ++i) total += x[i * at_a.step] * y[i * at_b.step];
+        return;
+      }
+      auto sum = static_cast<float>(total);  // adding two floats rounds as adding them in double and rounding that
+      for (std::int64_t i = 0; i < count; ++i) sum += static_cast<float>(x[i * at_a.step] * y[i * at_b.step]);
+      total = static_cast<double>(sum);
+    }
   };
   [[nodiscard]] Sum sum_over(const std::vector<Symbol>&) const { return {}; }
 };

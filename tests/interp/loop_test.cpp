@@ -1,5 +1,6 @@
 // Loop programs and repairs: rolling updates and split-k of softmax times v against the reference of the text, and what happens when the
 // repair is wrong.
+#include <cstring>
 #include <set>
 
 #include "interp_test.hpp"
@@ -167,6 +168,63 @@ TEST(Observer, sees_running_states_and_then_every_element_of_the_result) {
   for (std::int64_t i = 0; i < 3; ++i) EXPECT_EQ(last[{i}], actual.at(Symbol("o")).data[static_cast<std::size_t>(i)]);
   EXPECT_GE(running, 6);
   EXPECT_TRUE(trips.contains(2));
+}
+
+/// A run with an observer takes every trip by itself.
+Arrays trip_by_trip(const Ir& ir, const Arrays& inputs) {
+  RunOptions options;
+  options.observer = [](const Event&) {};
+  return run_of(ir, inputs, options);
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
+}
+
+TEST(Parallel, trips_that_run_as_one_give_the_same_bits) {
+  const auto program = parse(softmax_times_v, {{"S", 7}});
+  const loop::Program wrong = rolling(repaired(program, false), 4);
+  for (const std::string& family : data_families(program)) {
+    const Arrays inputs = make_inputs(program, default_dims(program), family, 7, {4, 8});
+    for (const loop::Program& plan : {rolling(repaired(program), 4), split(repaired(program), 3, 4), wrong}) {
+      const Ir ir = make_ir(plan);
+      EXPECT_TRUE(same_bits(run_of(ir, inputs).at(Symbol("o")).data, trip_by_trip(ir, inputs).at(Symbol("o")).data)) << family;
+    }
+  }
+}
+
+TEST(Parallel, bounds_that_follow_the_index_hold_for_every_trip) {
+  const auto program = parse(softmax_times_v);
+  loop::Program plan = rolling(repaired(program), 4);
+  loop::Loop outer = std::get<loop::Loop>(*plan.root);
+  const auto body = std::get<loop::Sequence>(*outer.body);
+  loop::Loop inner = std::get<loop::Loop>(*body.items[0]);
+  outer.tile = number(1);
+  for (const bool by_range : {false, true}) {  // row i takes its first i + 1 tiles
+    const Expr tiles = index(Symbol("i")) + number(1);
+    inner.ranges.clear();
+    if (by_range) inner.ranges = {{Symbol("all"), number(0), tiles}};
+    inner.hi = by_range ? dim(Symbol("T")) : binary(Op::min, dim(Symbol("T")), number(4) * tiles);
+    outer.body = sequence({node(inner), body.items[1]});
+    plan.root = node(outer);
+    const Arrays inputs = make_inputs(program, default_dims(program), "ascending@s", 3);
+    const auto o = run_of(make_ir(plan), inputs).at(Symbol("o")).data;
+    EXPECT_TRUE(same_bits(o, trip_by_trip(make_ir(plan), inputs).at(Symbol("o")).data));
+    EXPECT_NE(o, run_of(make_ir(rolling(repaired(program), 4)), inputs).at(Symbol("o")).data);
+  }
+}
+
+TEST(Parallel, a_trip_that_reads_what_a_later_one_writes_finds_poison) {
+  const auto program = parse(
+      "dim T = 6\noperator f(x: f32[T]) -> (y: f32[T]) {\n  a[j] = 2 * x[j]\n  b[j] = a[j] + 1\n"
+      "  y[j] = where(j + 1 < T, a[j + 1], 0) + b[j]\n}\n");
+  const Arrays inputs{{Symbol("x"), row({1, 2, 3, 4, 5, 6})}};
+  const loop::Program plan{program, over("j", number(0), dim(Symbol("T")), 2, loop::Mark::parallel, leaves({"a", "b", "y"}))};
+  const auto y = run_of(make_ir(plan), inputs).at(Symbol("y")).data;
+  EXPECT_EQ(y[0], 7);
+  EXPECT_TRUE(std::isnan(y[1]));
+  EXPECT_EQ(y[4], 23);
+  EXPECT_EQ(y[5], 13);
 }
 
 TEST(Run, an_element_that_no_statement_wrote_is_poison) {

@@ -46,6 +46,67 @@ TEST(Sums, of_products_are_what_they_are_in_two_statements) {
     }
 }
 
+/// Powers of two have exact products: those that f32 holds add no rounding, those about and below its smallest normal number (2^-126) do.
+TEST(Sums, of_products_about_the_smallest_normal_number_are_what_they_are_in_two_statements) {
+  const auto one = parse(shortened), two = parse(long_way);
+  for (int exponent = -130; exponent <= -120; ++exponent) {
+    SCOPED_TRACE(exponent);
+    Arrays inputs{{Symbol("a"), array({3, 37}, std::vector<double>(111, std::ldexp(1.0, -60)))},
+                  {Symbol("b"), row(std::vector<double>(37, std::ldexp(1.0, exponent + 60)))}};
+    expect_same(reference_of(one, inputs).at(Symbol("o")), reference_of(two, inputs).at(Symbol("o")));
+    inputs[Symbol("a")].data[50] *= 1 + 0x1p-20;
+    inputs[Symbol("b")].data[13] *= 1 + 0x1p-21;
+    expect_same(reference_of(one, inputs).at(Symbol("o")), reference_of(two, inputs).at(Symbol("o")));
+  }
+}
+
+TEST(Sums, of_products_of_small_integers_are_exact) {
+  const auto one = parse(shortened);
+  Arrays inputs = random_inputs(20, 5);
+  for (auto& [name, each] : inputs)
+    for (double& x : each.data) x = std::nearbyint(x);
+  EXPECT_EQ(reference_of(one, inputs).at(Symbol("o")).bound, std::vector<double>(3, 0));
+}
+
+TEST(Sums, of_computed_factors_carry_their_errors) {
+  const std::string head = "dim S = 3, T = 37\noperator f(a: f32[S,T], b: f32[T]) -> (o: f32[S]) {\n  e[i,j] = exp(a[i,j])\n";
+  const auto one = parse(head + "  o[i] = sum[j](e[i,j] * b[j])\n}\n");
+  const auto two = parse(head + "  p[i,j] = e[i,j] * b[j]\n  o[i] = sum[j](p[i,j])\n}\n");
+  for (const double scale : {1.0, 60.0, 170.0})  // the last with products that f32 cannot hold
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      SCOPED_TRACE(scale);
+      const Arrays inputs = random_inputs(scale, seed);
+      expect_same(reference_of(one, inputs).at(Symbol("o")), reference_of(two, inputs).at(Symbol("o")));
+    }
+}
+
+/// So many points that neither the products nor, in whole numbers, their columns fit into one block.
+TEST(Sums, of_many_products_are_taken_in_blocks) {
+  const auto text = [](const std::string& type) {
+    return "dim N = 300, K = 70\noperator f(a: " + type + "[N,K], b: " + type + "[K,N]) -> (o: " + type +
+           "[N,N]) {\n  o[i,j] = sum[k](a[i,k] * b[k,j])\n}\n";
+  };
+  for (const DType type : {DType::f32, DType::i32}) {
+    Arrays inputs{{Symbol("a"), array({300, 70}, {}, type)}, {Symbol("b"), array({70, 300}, {}, type)}};
+    for (std::int64_t n = 0; n < 21000; ++n) {
+      inputs[Symbol("a")].data.push_back(static_cast<double>(n * 7 % 19 - 9));
+      inputs[Symbol("b")].data.push_back(static_cast<double>(n * 5 % 23 - 11));
+    }
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < 300; ++i)
+      for (std::size_t j = 0; j < 300; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < 70; ++k) sum += inputs[Symbol("a")].data[i * 70 + k] * inputs[Symbol("b")].data[k * 300 + j];
+        expected.push_back(sum);
+      }
+    const auto program = parse(text(std::string(name(type))));
+    EXPECT_TRUE(run_of(make_ir(program), inputs).at(Symbol("o")).data == expected);
+    const Bounded bounded = reference_of(program, inputs).at(Symbol("o"));
+    EXPECT_TRUE(bounded.value == expected);
+    EXPECT_EQ(bounded.bound, std::vector<double>(expected.size(), 0));
+  }
+}
+
 TEST(Sums, of_computed_factors_far_outside_of_doubles_are_wide) {
   const std::string head = "dim T = 5\noperator f(s: f32[T], v: f32[T]) -> (o: f32) {\n  p[j] = exp(s[j])\n  q[j] = exp(0 - s[j])\n";
   const auto one = parse(head + "  o = sum[j](p[j] * q[j])\n}\n"), two = parse(head + "  r[j] = p[j] * q[j]\n  o = sum[j](r[j])\n}\n");
