@@ -103,18 +103,14 @@ Result<void> gauge_exponent(SumDerivation& d, const std::vector<Term>& r_exponen
   return {};
 }
 
-/// u^p * m^-p with 0 <= u <= m over the same elements: the ratio is carried, gauge m where m > 0.
+/// u^p * m^-p with |u| <= m over the same elements: the ratio is carried, gauge m where m > 0.
 void gauge_powers(SumDerivation& d, const Term& r) {
   for (const auto& [factor, power] : r.factors) {
     const OrderFact* fact = fact_about(d.n, factor);
     const auto ratio = subtract(Rational(0), power);
-    if (fact == nullptr || !fact->upper || !ratio || *ratio < Rational(2) || fact->bounded.terms.size() != 1) continue;
-    const Term& bound = fact->bounded.terms[0];
-    if (bound.factors.size() != 1 || !bound.exponent.empty() || !is_within(d.n.facts().sign(bound), zero | positive)) continue;
-    const Expr element = bound.factors.begin()->first;
+    if (fact == nullptr || !ratio || *ratio < Rational(2)) continue;
     const bool in_every_row = std::all_of(d.parts.u[0].terms.begin(), d.parts.u[0].terms.end(), [&](const Term& row) {
-      const auto found = row.factors.find(element);
-      return found != row.factors.end() && found->second >= *ratio &&
+      return d.n.factor_within(row, *fact, *ratio) &&
              std::includes(row.guards.begin(), row.guards.end(), fact->bounded.alive.begin(), fact->bounded.alive.end());
     });
     if (!in_every_row) continue;
@@ -143,9 +139,9 @@ bool needs_gauge(const SumDerivation& d) {
 Expr move_factor(const SumDerivation& d, const std::function<Symbol(Expr running)>& name) {
   const auto at = [&](Expr running, bool next) { return symbol(next ? primed(name(running)) : name(running)); };
   Expr factor;
-  const std::vector<Term>& exponent = d.gauging.exponent;
-  if (exponent.size() == 1) {
-    Term weight = exponent[0];
+  // One exponential a reference: the difference of two large sums would lose the digits that each difference keeps.
+  for (const Term& term : d.gauging.exponent) {
+    Term weight = term;
     const Expr running = moves_with(d.n, weight)->running;
     weight.factors.erase(running);
     const bool falls = weight.coefficient.sign() < 0;  // -λ m: exp(λ (m - m'))
@@ -154,22 +150,8 @@ Expr move_factor(const SumDerivation& d, const std::function<Symbol(Expr running
     std::vector<Term> whole{weight};
     const Op power = take_log_of_two(whole) ? Op::exp2 : Op::exp;
     const bool plain = whole[0].is_number() && whole[0].coefficient == Rational(1);
-    factor = unary(power, plain ? difference : d.n.print(whole[0]) * difference);
-  } else if (!exponent.empty()) {
-    Expr total;
-    for (const bool rises : {true, false})
-      for (const Term& term : exponent) {
-        const Expr running = moves_with(d.n, term)->running;
-        Term weight = term;
-        weight.factors.erase(running);
-        const bool falls = weight.coefficient.sign() < 0;
-        if (falls) weight.coefficient = subtract(Rational(0), weight.coefficient).value_or(weight.coefficient);
-        const bool plain = weight.is_number() && weight.coefficient == Rational(1);
-        const Expr reference = at(running, falls != rises);
-        const Expr part = plain ? reference : d.n.print(weight) * reference;
-        total = !total ? part : rises ? total + part : total - part;
-      }
-    factor = unary(Op::exp, total);
+    const Expr moved = unary(power, plain ? difference : d.n.print(whole[0]) * difference);
+    factor = factor ? factor * moved : moved;
   }
   for (const auto& [running, gauge] : d.gauging.as_gauge)
     for (const auto& [gauge_symbol, power] : d.gauging.powers) {

@@ -50,13 +50,16 @@ class Normaliser {
   [[nodiscard]] const std::vector<OrderFact>& order_facts() const { return order_; }
   /// sum <= 0 at the consumer's element under the guards: what order facts leave has no positive part.
   [[nodiscard]] bool is_nonpositive(const Sum& sum, const std::set<Expr>& guards) const;
+  /// The factor of the row, of that power or more, whose size the fact's running extremum bounds; absent: none.
+  [[nodiscard]] Expr factor_within(const Term& row, const OrderFact&, Rational power) const;
   [[nodiscard]] const Facts& facts() const { return *facts_; }
   [[nodiscard]] const Roles& roles() const { return roles_; }
 
   /// Prints an exponent with its u-part in one piece, so that a masked score is one expression wherever it stands.
   [[nodiscard]] Expr print(const Term&) const;
   [[nodiscard]] Expr print(const Sum&) const;
-  /// The exponential of a term and the mask that it takes up; absent without an exponent.
+  /// The exponential of a term and the mask that it takes up; absent without an exponent. A product of one exponential for each difference
+  /// that an order fact bounds: (a - m) + (b - n) keeps digits that a + b - m - n loses.
   [[nodiscard]] Expr print_exponential(const std::vector<Term>& exponent, const std::set<Expr>& u_guards) const;
 
   void note(std::string_view rule, Expr before, Expr after);
@@ -82,6 +85,10 @@ class Normaliser {
   Sum opaque(const Sum&);  ///< a sum as one atom, its leading coefficient in front
   Sum or_whole(std::optional<Sum>, Expr);
   bool is_plain_product(const Sum&) const;
+  /// Parts of an exponent that order facts bound, each with its own reference; what is left stands with the last.
+  [[nodiscard]] std::vector<std::vector<Term>> bounded_groups(std::vector<Term>) const;
+  /// (u / m)^p of factors u^p * m^-p with |u| <= m, taken out of the term: u^p alone squares the range. Absent: there are none.
+  [[nodiscard]] Expr print_ratios(Term&) const;
 
   const Facts* facts_;
   Roles roles_;

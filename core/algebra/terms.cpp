@@ -246,7 +246,7 @@ Expr product_expr(const Term& term, Expr exponential) {
       below = chain(Op::mul, below, power_expr(base, *positive));
   }
   if (!above) above = number(Rational(1));
-  if (term.is_number()) return number(term.coefficient);
+  if (term.is_number() && !exponential) return number(term.coefficient);
   const Expr value = below ? above / below : above;
   return negative ? unary(Op::neg, value) : value;
 }
