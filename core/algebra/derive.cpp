@@ -125,10 +125,36 @@ Symbol carried_name(const math::Program& program, const Statement& statement, bo
   const bool ends_so = name.size() > ending.size() && name.find(ending + ".") != std::string::npos;
   const bool is_generated =
       ends_so || (name.size() > ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0);
-  if (is_whole || is_generated) return statement.name;
-  Symbol carried(name + ending);
-  for (int k = 2; program.find(carried) != nullptr; ++k) carried = Symbol(name + ending + std::to_string(k));
-  return carried;
+  return is_whole || is_generated ? statement.name : unused_name(program, name + ending);
+}
+
+Symbol unused_name(const math::Program& program, const std::string& base) {
+  Symbol name(base);
+  for (int k = 2; program.find(name) != nullptr; ++k) name = Symbol(base + std::to_string(k));
+  return name;
+}
+
+Expr unless_empty(const Reduction& reduction, const math::Program& program, Expr result, Expr identity) {
+  DimValues fixed;
+  for (const math::Dimension& dimension : program.dims)
+    if (!dimension.runtime) fixed[dimension.name] = dimension.value;
+  for (const Axis& axis : reduction.over) {
+    const auto size = evaluate_integer(axis.hi - axis.lo, fixed);
+    if (!size || *size <= 0) result = where(binary(Op::le, axis.hi, axis.lo), identity, result);
+  }
+  return result;
+}
+
+bool may_divide_by_zero(const Sum& behind, const Facts& facts) {
+  return std::any_of(behind.terms.begin(), behind.terms.end(), [&](const Term& term) {
+    return std::any_of(term.factors.begin(), term.factors.end(), [&](const auto& factor) {
+      if (factor.second.sign() >= 0) return false;
+      // A sum of positive terms is positive where it has terms.
+      if (factor.first.is(Op::read) && facts.view().reduction(factor.first.name()) != nullptr) return true;
+      const Signs sign = facts.sign(factor.first);
+      return !is_within(sign, positive) && !is_within(sign, negative);
+    });
+  });
 }
 
 std::vector<std::string> folds_of(const Reducer&) { return {"rolling", "split-k"}; }
@@ -192,11 +218,17 @@ Derived derive_classic(const Facts& facts, const Consumer& consumer) {
     const Separated separated = separate(sum, n);
     if (sum.alive.empty() && separated.separation && separated.separation->rank() == 1) {
       const Sum& behind = separated.separation->r[0];
-      if (behind.is_one_term() && may_stand_behind(behind.terms[0])) {
+      // What is masked out as a whole is 0 in the text: a divisor stays with the elements then.
+      const bool divides = may_divide_by_zero(behind, facts);
+      const auto& rows = separated.separation->u[0].terms;
+      const bool is_masked =
+          std::any_of(rows.begin(), rows.end(), [](const Term& row) { return !row.guards.empty() && row.exponent.empty(); });
+      if (behind.is_one_term() && may_stand_behind(behind.terms[0]) && !(divides && is_masked)) {
         const bool whole = behind.terms[0].is_number() && behind.terms[0].coefficient == Rational(1);
         const Symbol name = carried_name(facts.view().program(), statement, whole);
         derived.parts.push_back({name, reduction.reducer, reduction.result, {n.print(separated.separation->u[0])}});
         derived.project = whole ? symbol(name) : n.print(n.product(sum_of(atom(symbol(name))), behind));
+        if (divides) derived.project = unless_empty(reduction, facts.view().program(), derived.project, number(0));
         return derived;
       }
     }

@@ -170,18 +170,6 @@ bool is_boolean(Expr e, const math::Program& program) {
   return (parameter != nullptr && parameter->dtype == DType::boolean) || (statement != nullptr && statement->dtype == DType::boolean);
 }
 
-/// A piece that does not keep the identity has no mask, so only an empty range leaves it at the identity: an element may be -inf itself.
-Expr unless_empty(const math::Reduction& reduction, const math::Program& program, Expr result, Expr identity) {
-  DimValues fixed;
-  for (const math::Dimension& dimension : program.dims)
-    if (!dimension.runtime) fixed[dimension.name] = dimension.value;
-  for (const math::Axis& axis : reduction.over) {
-    const auto size = evaluate_integer(axis.hi - axis.lo, fixed);
-    if (!size || *size <= 0) result = where(binary(Op::le, axis.hi, axis.lo), identity, result);
-  }
-  return result;
-}
-
 }  // namespace
 
 Result<Derived> derive_extremum(Normaliser& n, const Consumer& consumer, Op operation) {
@@ -211,12 +199,14 @@ Result<Derived> derive_extremum(Normaliser& n, const Consumer& consumer, Op oper
     const bool takes_largest = climber.largest == piece.rises;
     const bool boolean_part = is_boolean(piece.inside, n.facts().view().program());
     const ReducerRef reducer = builtin_reducer(Symbol(boolean_part ? (takes_largest ? "any" : "all") : takes_largest ? "max" : "min"));
-    const Symbol name(consumer.statement->name.text() + "." + (pieces.size() == 1 ? reducer->name.text() : std::to_string(k)));
+    const Symbol name = unused_name(n.facts().view().program(), consumer.statement->name.text() + "." +
+                                                                    (pieces.size() == 1 ? reducer->name.text() : std::to_string(k)));
     const Expr identity = reducer->state.front().identity;
     Expr term = is_boolean(piece.inside, n.facts().view().program()) ? conjunction(n.conjuncts(piece.inside)) : n.canonical(piece.inside);
     if (!piece.mask.empty()) term = guarded(piece.mask, term, identity);
     Expr result = substitute(piece.context, {{symbol(hole_name), symbol(name)}});
     const Expr own_identity = reduction.reducer->state.front().identity;
+    // Such a piece has no mask, so only an empty range leaves it at the identity: an element may be -inf itself.
     if (!piece.keeps_identity) result = unless_empty(reduction, n.facts().view().program(), result, own_identity);
     fusion.factored.push_back({name, reducer, term, symbol(name)});
     derived.parts.push_back({name, reducer, {}, {term}});

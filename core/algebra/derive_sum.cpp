@@ -260,6 +260,35 @@ void refuse_to_take_apart(const SumDerivation& d, Fusion& fusion) {
   }
 }
 
+/// m != -inf behind the sum, m a running maximum over its elements: there is one.
+bool is_known_to_have_elements(const SumDerivation& d, const Sum& behind) {
+  return std::any_of(behind.terms.begin(), behind.terms.end(), [&](const Term& term) {
+    return std::any_of(term.guards.begin(), term.guards.end(), [&](Expr guard) {
+      return guard.is(Op::ne) && ((fact_about(d.n, guard.arg(0)) != nullptr && guard.arg(1) == minus_infinity()) ||
+                                  (fact_about(d.n, guard.arg(1)) != nullptr && guard.arg(0) == minus_infinity()));
+    });
+  });
+}
+
+/// What stands behind the sum divides by a sum that may be 0: of no elements, or of none that a mask lets through, the text gives 0.
+void guard_against_no_elements(const SumDerivation& d, const Carriage& c, Derived& derived) {
+  if (!may_divide_by_zero(c.behind, d.n.facts()) || is_known_to_have_elements(d, c.behind)) return;
+  Expr counts;
+  for (const Term& row : c.term.terms) {
+    if (row.guards.empty() || !row.exponent.empty()) continue;
+    const Expr mask = conjunction(row.guards);
+    counts = counts && counts != mask ? binary(Op::logical_or, counts, mask) : mask;
+  }
+  const math::Program& program = d.n.facts().view().program();
+  if (!counts) {
+    derived.project = unless_empty(d.reduction, program, derived.project, number(0));
+    return;
+  }
+  const Symbol any = unused_name(program, d.consumer.statement->name.text() + ".any");
+  derived.parts.push_back({any, builtin_reducer(Symbol("any")), {}, {counts}});
+  derived.project = where(symbol(any), derived.project, number(0));
+}
+
 Derived finish(SumDerivation& d, const Sum& sum) {
   Derived derived;
   Fusion& fusion = derived.fusion;
@@ -290,6 +319,7 @@ Derived finish(SumDerivation& d, const Sum& sum) {
   }
   derived.parts.push_back({name, d.reduction.reducer, d.reduction.result, {term}});
   derived.project = project;
+  if (!whole) guard_against_no_elements(d, c, derived);
   return derived;
 }
 
@@ -302,7 +332,7 @@ Derived factor_at_rank_k(SumDerivation& d, const Sum& sum) {
   for (const Producer& producer : d.consumer.producers) fusion.producers.push_back(producer.name);
   Sum project;
   for (std::size_t k = 0; k < d.parts.u.size(); ++k) {
-    const Symbol name(d.consumer.statement->name.text() + "." + std::to_string(k));
+    const Symbol name = unused_name(d.n.facts().view().program(), d.consumer.statement->name.text() + "." + std::to_string(k));
     const Expr term = d.n.print(d.parts.u[k]);
     fusion.factored.push_back({name, d.reduction.reducer, term, symbol(name)});
     derived.parts.push_back({name, d.reduction.reducer, d.reduction.result, {term}});

@@ -51,7 +51,9 @@ Program moved_behind(const ProgramView& view, const std::vector<Derived>& all, s
       reduction.result = part.result;
       reduction.values.clear();
       for (Expr value : part.values) reduction.values.push_back(renaming(value));
-      if (part.name != statement.name || derived.project != symbol(part.name)) own.dtype = DType::real;
+      const auto operation = monoid_operation(*part.reducer);
+      if (part.name != statement.name || derived.project != symbol(part.name))
+        own.dtype = operation && is_condition(*operation) ? DType::boolean : DType::real;
       own.value = std::move(reduction);
       moved.statements.push_back(std::move(own));
       came_from.emplace(part.name, statement.name);
