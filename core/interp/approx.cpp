@@ -115,10 +115,10 @@ Approx div(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, 
   if (value.is_nan()) return undefined(value, !a.value.is_nan() && !b.value.is_nan(), flags);
   if (!value.is_finite()) return {value, {}};
   if (a.error.is_zero() && b.error.is_zero()) {
-    if (kind != Kind::real64 && fits_f32(value) && value * b.value == a.value &&
-        product_is_exact(value.mantissa(), b.value.mantissa(), value.mantissa() * b.value.mantissa()))
-      return {value, {}};
-    return rounded(domain, kind, value, {}, 1, flags);
+    const bool is_power_of_two = std::fabs(b.value.mantissa()) == 0.5;
+    if (kind != Kind::real64 && fits_f32(value) && is_power_of_two) return {value, {}};
+    // w / w is 1, but a plan may divide later, (w * x) / w, or multiply by the inverse: two roundings, however exact the quotient is.
+    return rounded(domain, kind, value, {}, 2, flags);
   }
   const Wide least = abs(b.value) - b.error;
   if (!(least > Wide())) return {value, infinite};
