@@ -126,13 +126,30 @@ const std::vector<Term>* common_exponent(const Sum& r) {
   return &r.terms.front().exponent;
 }
 
-bool needs_gauge(const SumDerivation& d) {
-  const bool grows = std::any_of(d.parts.u[0].terms.begin(), d.parts.u[0].terms.end(), [&](const Term& row) {
-    return !row.exponent.empty() && !d.n.is_nonpositive(Sum{{}, row.exponent}, row.guards);
-  });
-  const bool shrinks = std::any_of(d.parts.r[0].terms.begin(), d.parts.r[0].terms.end(),
-                                   [&](const Term& term) { return (d.n.roles().of(term.exponent) & r_role) != 0; });
-  return grows && shrinks;
+std::optional<Refusal> refused_by_set(const Consumer& consumer) {
+  for (const Producer& producer : consumer.producers)
+    if (!producer.same_set)
+      return refusal(
+          consumer.statement->name.text() + " runs over another index set than " + producer.name.text() + ", which it would repair.",
+          producer.read, "Let both run over the same range.");
+  return std::nullopt;
+}
+
+/// exp(u) alone would leave the range.
+bool grows(const SumDerivation& d) {
+  return std::any_of(d.parts.u[0].terms.begin(), d.parts.u[0].terms.end(),
+                     [&](const Term& row) { return !row.exponent.empty() && !d.n.is_nonpositive(Sum{{}, row.exponent}, row.guards); });
+}
+
+bool has_reference(const SumDerivation& d) {
+  return std::any_of(d.parts.r[0].terms.begin(), d.parts.r[0].terms.end(),
+                     [&](const Term& term) { return (d.n.roles().of(term.exponent) & r_role) != 0; });
+}
+
+/// u <= 0 needs no reference to stay in range, but without the text's own all of exp(u) may be 0 where exp(u - m) has its peak of 1.
+void keep_reference(SumDerivation& d) {
+  const std::vector<Term>* exponent = common_exponent(d.parts.r[0]);
+  if (exponent == nullptr || refused_by_set(d.consumer) || !gauge_exponent(d, *exponent)) d.gauging = {};
 }
 
 /// exp(weight * (m - m')) times (m / m')^p: the factor by which a carrier moves, over `name` of a reference.
@@ -362,15 +379,6 @@ std::optional<Refusal> refused_by_place(const Consumer& consumer) {
   return std::nullopt;
 }
 
-std::optional<Refusal> refused_by_set(const Consumer& consumer) {
-  for (const Producer& producer : consumer.producers)
-    if (!producer.same_set)
-      return refusal(
-          consumer.statement->name.text() + " runs over another index set than " + producer.name.text() + ", which it would repair.",
-          producer.read, "Let both run over the same range.");
-  return std::nullopt;
-}
-
 bool is_partial(Expr atom, Rational power, const Facts& facts) {
   if (atom.is(Op::log) || atom.is(Op::log2)) return !is_within(facts.sign(atom.arg(0)), positive);
   if (power.sign() < 0) return !is_within(facts.sign(atom), positive) && !is_within(facts.sign(atom), negative);
@@ -440,13 +448,15 @@ Result<Derived> derive_sum(Normaliser& n, const Consumer& consumer, std::optiona
                 {print(consumer.values[0])},
                 "The sums are " + sums + ", about a gauge near the data."});
   }
-  if (needs_gauge(d)) {
+  if (has_reference(d) && grows(d)) {
     if (auto by_set = refused_by_set(consumer)) return tl::unexpected(std::move(*by_set));
     const std::vector<Term>* exponent = common_exponent(d.parts.r[0]);
     if (exponent == nullptr)
       return tl::unexpected(
           refusal("Two parts of " + consumer.statement->name.text() + " would need different references.", n.print(d.parts.r[0])));
     if (auto gauged = gauge_exponent(d, *exponent); !gauged) return tl::unexpected(std::move(gauged.error()));
+  } else if (has_reference(d)) {
+    keep_reference(d);
   } else if (d.parts.r[0].is_one_term()) {
     gauge_powers(d, d.parts.r[0].terms[0]);
   }
