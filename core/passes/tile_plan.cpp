@@ -106,6 +106,7 @@ Result<TilePlan> TilePlan::make(const loop::Program& program) {
       return refuse(fmt::format("The result {} is at no leaf of the loops.", s.name.text()), {s.name.text()});
   }
   if (const Result<void> sound = plan.check_folds(); !sound) return tl::unexpected<Refusal>(sound.error());
+  plan.find_passing();
   plan.connect_all();
   return plan;
 }
@@ -227,11 +228,15 @@ bool TilePlan::compatible(const math::Statement& s, const std::vector<Expr>& sub
   return true;
 }
 
-/// Does the value only hold while its loop runs?
-bool TilePlan::passing(const math::Statement& s, int depth) const {
-  if (s.map() == nullptr || depth > max_anew) return false;
+/// In the order of the program: what a statement reads is known before it.
+void TilePlan::find_passing() {
+  for (const math::Statement& s : program_->math.statements)
+    if (is_passing(s)) passing_.insert(s.name);
+}
+
+bool TilePlan::is_passing(const math::Statement& s) const {
   const auto found = places_.find(s.name);
-  if (found == places_.end()) return false;
+  if (s.map() == nullptr || found == places_.end()) return false;
   for (const Symbol name : tensors_read(s.map()->value)) {
     if (gauges_.count(name) > 0) return true;
     const math::Statement* read = program_->math.find(name);
@@ -241,7 +246,7 @@ bool TilePlan::passing(const math::Statement& s, int depth) const {
     for (const loop::Loop* l : found->second.path) {
       if (carries(*l, *read) && holds_loop(there.path, l->index)) return true;
     }
-    if (passing(*read, depth + 1)) return true;
+    if (passing_.count(name) > 0) return true;
   }
   return false;
 }
@@ -250,7 +255,7 @@ Route TilePlan::route(Symbol name, const std::vector<Expr>& subscripts, const Pl
   const math::Statement& s = *program_->math.find(name);
   if (places_.count(name) == 0) return s.map() != nullptr ? Route::anew : Route::memory;
   const Place from = visible(s, at.nest);
-  const bool volatile_value = passing(s, 0);
+  const bool volatile_value = passing_.count(name) > 0;
   if (from.nest != at.nest) return volatile_value ? Route::anew : Route::memory;
   const bool around = from.path.size() <= at.path.size() && std::equal(from.path.begin(), from.path.end(), at.path.begin());
   if (around && compatible(s, subscripts, at, reader)) return Route::tile;

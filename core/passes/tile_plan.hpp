@@ -54,7 +54,8 @@ class TilePlan {
   [[nodiscard]] Place visible(const math::Statement&, int nest) const;
   [[nodiscard]] bool compatible(const math::Statement&, const std::vector<Expr>& subscripts, const Place& at,
                                 const math::Statement& reader) const;
-  [[nodiscard]] bool passing(const math::Statement&, int depth) const;
+  void find_passing();
+  [[nodiscard]] bool is_passing(const math::Statement&) const;
 
   const loop::Program* program_ = nullptr;
   std::vector<KernelNest> nests_;
@@ -63,6 +64,7 @@ class TilePlan {
   std::map<Symbol, int> combined_in_;  ///< statement -> nest of its Combine
   std::map<Symbol, math::Gauge> gauges_;
   std::set<Symbol> memory_, tiles_;
+  std::set<Symbol> passing_;  ///< elementwise values that only hold while their loop runs
 };
 
 /// Does the reduction run over this index?

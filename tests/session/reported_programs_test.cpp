@@ -1,0 +1,77 @@
+// Programs that once came out wrong, one of each kind: fused, unfused and split plans of every level compute what the text says.
+#include <fmt/format.h>
+
+#include "session_test.hpp"
+
+namespace fathom::session_tests {
+namespace {
+
+struct Reported {
+  const char* name;
+  const char* text;
+};
+
+const std::vector<Reported> programs = {
+    // what is carried took the name of the unnamed reduction inside
+    {"a_quotient_by_an_unnamed_sum",
+     "dim T = 9\noperator f(a: f32[T], b: f32[T]) -> (o: f32) { o = sum[j](a[j] / sum[k](1 + a[k] ^ 2) * b[j]) }\n"},
+    {"an_unnamed_softmax_inside",
+     "dim S = 3, T = 9, D = 5\noperator f(s: f32[S,T], v: f32[T,D]) -> (o: f32[S,D]) { o[i,d] = sum[j](softmax[j](s[i,j]) * v[j,d]) }\n"},
+    // two references: a + b - m - n lost the digits of a - m
+    {"a_product_of_two_softmaxes",
+     "dim T = 9\noperator f(a: f32[T], b: f32[T]) -> (o: f32) { o = sum[j](softmax[j](a[j]) * softmax[j](b[j])) }\n"},
+    // u^p alone squares the range
+    {"a_norm_about_its_largest",
+     "dim T = 9\noperator f(x: f32[T]) -> (o: f32) { m = max[j](abs(x[j]))\n q = sum[j]((abs(x[j]) / m) ^ 2)\n o = m * sqrt(q) }\n"},
+    {"a_norm_about_its_largest_without_abs",
+     "dim T = 9\noperator f(x: f32[T]) -> (o: f32) { m = max[j](abs(x[j]))\n o = m * sqrt(sum[j]((x[j] / m) ^ 2)) }\n"},
+    // bounded scores lost the reference of the text, and all of exp(u) was 0
+    {"a_softmax_of_distances",
+     "dim T = 9\noperator f(x: f32[T]) -> (o: f32[T]) { d[i,j] = (x[i] - x[j]) ^ 2\n p[i,j] = softmax[j](where(i == j, -inf, -d[i,j]))\n"
+     " o[i] = sum[j](p[i,j] * x[j]) }\n"},
+    // 1 / l behind a sum of no elements
+    {"weights_of_what_a_mask_lets_through",
+     "dim S = 3, T = 9\noperator f(w: f32[S,T], x: f32[S,T], keep: bool[S,T]) -> (o: f32[S]) {\n l[i] = sum[j](where(keep[i,j], exp(w[i,j] "
+     "/ 8), 0))\n"
+     " o[i] = sum[j](where(keep[i,j], exp(w[i,j] / 8) / l[i] * x[i,j], 0)) }\n"}};
+
+class ReportedPrograms : public testing::TestWithParam<Reported> {};
+
+TEST_P(ReportedPrograms, come_out_right) {
+  for (const std::string target : {"blackboard", "x86-64-v4"}) {
+    SCOPED_TRACE(target);
+    const Compiled fused = compiled(GetParam().text, {}, {}, target);
+    ASSERT_TRUE(fused);
+    const std::vector<std::string> families = {"gaussian", "ascending", "descending", "one-hot", "large", "small-integers"};
+    for (const Choices& choices : {Choices{}, all_of(*fused, "fuse", "no"), all_of(*fused, "fold", "split-k")}) {
+      const Compiled c = compiled(GetParam().text, {}, choices, target);
+      ASSERT_TRUE(c);
+      expect_right_on(*c, families);
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(, ReportedPrograms, testing::ValuesIn(programs),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(EmptySums, divided_behind_the_sum_are_zero) {
+  const char* text =
+      "dim T = runtime 9\noperator f(w: f32[T], x: f32[T]) -> (o: f32) { l = sum[j](exp(w[j]))\n o = sum[j](exp(w[j]) / l * x[j]) }\n";
+  for (const std::string target : {"blackboard", "x86-64-v4"}) {
+    const Compiled c = compiled(text, {}, {}, target);
+    ASSERT_TRUE(c);
+    for (const std::int64_t length : {0, 1, 9}) {
+      const DimValues dims = {{Symbol("T"), length}};
+      expect_right(*c, interp::make_inputs(c->program, dims, "gaussian", 3), dims, false, "T = " + std::to_string(length));
+    }
+  }
+}
+
+TEST(Growth, a_chain_of_statements_that_read_their_operand_twice_compiles_in_time) {
+  std::string text = "dim T = 4\noperator f(x: f32[T]) -> (y: f32[T]) {\n y0[j] = x[j]\n";
+  for (int i = 1; i < 40; ++i) text += fmt::format(" y{0}[j] = exp(y{1}[j]) + y{1}[j]\n", i, i - 1);
+  // Doubling at every statement would not end in any test's time.
+  ASSERT_TRUE(compiled(text + " y[j] = y39[j] * 2\n}\n"));
+}
+
+}  // namespace
+}  // namespace fathom::session_tests
