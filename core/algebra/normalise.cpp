@@ -103,6 +103,7 @@ class Arranger {
     if (e.is(Op::read) || e.args().empty() || tensors_read(e).empty()) return e;
     if (e.is(Op::add) || e.is(Op::sub)) return chain(e, Op::add, Op::sub);
     if (e.is(Op::mul)) return chain(e, Op::mul, Op::mul);
+    if (e.is(Op::div) && e.arg(0).is(Op::mul) && !tensors_read(e.arg(1)).empty()) return quotient(e);
     std::vector<Expr> args;
     for (Expr arg : e.args()) args.push_back((*this)(arg));
     return with_args(e, std::move(args));
@@ -117,6 +118,26 @@ class Arranger {
     Expr total;
     for (Expr part : with) total = total ? binary(plus, total, part) : part;
     for (Expr part : without) total = total ? binary(minus, total, part) : unary(Op::neg, part);
+    return total;
+  }
+
+  /// a * b / c as (a / c) * b, a the first factor that varies with all that c varies with: c is mostly made of a, and a * b may leave the
+  /// range that a / c keeps.
+  Expr quotient(Expr e) {
+    std::vector<Expr> factors;
+    std::vector<Expr> none;
+    flatten(e.arg(0), Op::mul, Op::mul, true, factors, none);
+    std::stable_sort(factors.begin(), factors.end(), [&](Expr a, Expr b) { return key(a) < key(b); });
+    const Expr divisor = (*this)(e.arg(1));
+    const std::set<Symbol> wanted = free_indices(divisor);
+    auto first = std::find_if(factors.begin(), factors.end(), [&](Expr factor) {
+      const std::set<Symbol> has = free_indices(factor);
+      return !tensors_read(factor).empty() && std::includes(has.begin(), has.end(), wanted.begin(), wanted.end());
+    });
+    if (first == factors.end()) return (*this)(e.arg(0)) / divisor;
+    Expr total = *first / divisor;
+    factors.erase(first);
+    for (Expr factor : factors) total = total * factor;
     return total;
   }
 
