@@ -1,6 +1,7 @@
 // Verifies statements: definitions before uses on every path, carried values, slots and channels, accumulators in flight, stores of
 // results.
 #include <algorithm>
+#include <functional>
 
 #include "ir/kernel_verify.hpp"
 
@@ -398,6 +399,37 @@ bool Verifier::loop_carry(const For& f) {
   return true;
 }
 
+/// Each range lies in the trips share*size : (share + 1)*size of one uniform number: the trips of different shares are different trips.
+/// That number, or nothing.
+static Expr share_of(const std::vector<TaggedRange>& ranges) {
+  const std::function<std::vector<Expr>(Expr, Op)> ends = [&](Expr e, Op extreme) {
+    if (!e.is(extreme)) return std::vector<Expr>{e};
+    std::vector<Expr> all;
+    for (const Expr each : e.args()) {
+      const std::vector<Expr> here = ends(each, extreme);
+      all.insert(all.end(), here.begin(), here.end());
+    }
+    return all;
+  };
+  const auto all_within = [&](Expr share, Expr size) {
+    return std::all_of(ranges.begin(), ranges.end(), [&](const TaggedRange& r) {
+      const auto has = [](const std::vector<Expr>& list, Expr wanted) {
+        return std::any_of(list.begin(), list.end(), [&](Expr e) { return constant_integer(simplify_integer(e - wanted)) == 0; });
+      };
+      return has(ends(r.lo, Op::max), share * size) && has(ends(r.hi, Op::min), (share + number(1)) * size);
+    });
+  };
+  if (ranges.empty()) return {};
+  for (const Expr first : ends(ranges.front().lo, Op::max)) {
+    if (first.is(Op::symbol) && all_within(first, number(1))) return first;
+    for (std::size_t k = 0; first.is(Op::mul) && k < 2; ++k) {
+      const Expr share = first.arg(k), size = first.arg(1 - k);
+      if (share.is(Op::symbol) && !contains(size, share) && all_within(share, size)) return share;
+    }
+  }
+  return {};
+}
+
 bool Verifier::check(const For& f) {
   const bool is_work = f.ranges.empty();
   const std::string& name = f.variable.text();
@@ -418,11 +450,13 @@ bool Verifier::check(const For& f) {
   if (!is_work) {
     Info info = of(Means::uniform);
     info.depends = {f.variable};
+    if (const Expr share = share_of(f.ranges)) symbols_in(share, info.depends);
     if (!declare(f.variable, info)) return false;
   }
+  std::set<Symbol> tags;  // ranges may share one
   for (const TaggedRange& r : f.ranges) {
     if (r.tag.empty() && f.ranges.size() > 1) return fail("each of several ranges needs a tag", {name});
-    if (!r.tag.empty() && !declare(r.tag, of(Means::tag))) return false;
+    if (!r.tag.empty() && tags.insert(r.tag).second && !declare(r.tag, of(Means::tag))) return false;
   }
   const bool before = in_work_;
   in_work_ = in_work_ || is_work;

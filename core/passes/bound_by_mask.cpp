@@ -46,7 +46,7 @@ Tiles count_tiles(const loop::Program& program, const Nest& nest) {
     std::int64_t rest = std::max<std::int64_t>(0, (at(fold.hi - fold.lo) + tile - 1) / tile);
     for (const loop::TileRange& range : fold.ranges) {
       const std::int64_t count = std::max<std::int64_t>(0, at(range.hi) - at(range.lo));
-      (range.tag.text() == "open" ? tiles.open : tiles.mixed) += count;
+      (range.tag == open_trips ? tiles.open : tiles.mixed) += count;
       rest -= count;
     }
     tiles.skipped += rest;

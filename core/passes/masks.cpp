@@ -506,9 +506,9 @@ Bounding bounds_by_mask(const loop::Program& program, const std::vector<Nest>& n
   }
   const Cuts cuts = cuts_of(program, nest, fold, bounds);
   const bool is_cut_below = std::any_of(bounds.begin(), bounds.end(), [](const Bounded& each) { return !each.upper; });
-  if (is_cut_below) result.ranges.push_back({Symbol("mixed"), cuts.begin, cuts.open_begin});
-  result.ranges.push_back({Symbol("open"), cuts.open_begin, cuts.open_end});
-  result.ranges.push_back({Symbol("mixed"), cuts.open_end, cuts.end});
+  if (is_cut_below) result.ranges.push_back({mixed_trips, cuts.begin, cuts.open_begin});
+  result.ranges.push_back({open_trips, cuts.open_begin, cuts.open_end});
+  result.ranges.push_back({mixed_trips, cuts.open_end, cuts.end});
   return result;
 }
 
