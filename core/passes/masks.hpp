@@ -1,6 +1,8 @@
 // Masks that are comparisons of indices: which tiles they exclude wholly (skipped), leave whole (open) or cut (mixed).
 #pragma once
 
+#include <set>
+
 #include "passes/nest.hpp"
 
 namespace fathom::passes {
@@ -18,7 +20,11 @@ struct Bounding {
   std::vector<loop::TileRange> ranges;
   std::vector<Expr> conditions;
   std::optional<Refusal> refused;  ///< there is a mask, but it may not bound this loop
+  /// Nests that read by element what this one stores: they could skip the same tiles, and until they do, this one computes them all.
+  std::set<std::size_t> readers;
 };
 [[nodiscard]] Bounding bounds_by_mask(const loop::Program&, const std::vector<Nest>&, std::size_t nest);
+/// A loop that skips tiles which a reader looks at (its own loop is not bounded) runs over all tiles again.
+void compute_what_is_read(const loop::Program&, std::vector<Nest>&);
 
 }  // namespace fathom::passes
