@@ -1,7 +1,6 @@
 // Verifies statements: definitions before uses on every path, carried values, slots and channels, accumulators in flight, stores of
 // results.
 #include <algorithm>
-#include <functional>
 
 #include "ir/kernel_verify.hpp"
 
@@ -399,32 +398,56 @@ bool Verifier::loop_carry(const For& f) {
   return true;
 }
 
-/// Each range lies in the trips share*size : (share + 1)*size of one uniform number: the trips of different shares are different trips.
-/// That number, or nothing.
-static Expr share_of(const std::vector<TaggedRange>& ranges) {
-  const std::function<std::vector<Expr>(Expr, Op)> ends = [&](Expr e, Op extreme) {
-    if (!e.is(extreme)) return std::vector<Expr>{e};
-    std::vector<Expr> all;
-    for (const Expr each : e.args()) {
-      const std::vector<Expr> here = ends(each, extreme);
-      all.insert(all.end(), here.begin(), here.end());
-    }
-    return all;
-  };
-  const auto all_within = [&](Expr share, Expr size) {
-    return std::all_of(ranges.begin(), ranges.end(), [&](const TaggedRange& r) {
-      const auto has = [](const std::vector<Expr>& list, Expr wanted) {
-        return std::any_of(list.begin(), list.end(), [&](Expr e) { return constant_integer(simplify_integer(e - wanted)) == 0; });
-      };
-      return has(ends(r.lo, Op::max), share * size) && has(ends(r.hi, Op::min), (share + number(1)) * size);
+/// The largest value that the number of a work item, or what is made of it, can take.
+static std::optional<std::int64_t> largest(Expr e, const Kernel& k) {
+  if (e.is(Op::symbol)) {
+    const auto let = std::find_if(k.lets.begin(), k.lets.end(), [&](const Let& each) { return each.name == e.name(); });
+    if (let != k.lets.end()) return largest(let->value, k);
+    const auto items = constant_integer(simplify_integer(k.work.hi));
+    return e.name() == k.work.variable && items ? std::optional(*items - 1) : std::nullopt;
+  }
+  const auto by = e.args().size() == 2 ? constant_integer(e.arg(1)) : std::nullopt;
+  if (!by || *by <= 0) return std::nullopt;
+  const auto inner = largest(e.arg(0), k);
+  if (e.is(Op::mod)) return inner ? std::min(*inner, *by - 1) : *by - 1;
+  return e.is(Op::floordiv) && inner ? std::optional(*inner / *by) : std::nullopt;
+}
+
+/// The ends that max(…) or min(…) takes one of.
+static void collect_ends(Expr e, Op extreme, std::vector<Expr>& ends) {
+  if (!e.is(extreme)) return ends.push_back(e);
+  for (const Expr each : e.args()) collect_ends(each, extreme, ends);
+}
+static std::vector<Expr> ends_of(Expr e, Op extreme) {
+  std::vector<Expr> ends;
+  collect_ends(e, extreme, ends);
+  return ends;
+}
+
+/// Does the range lie in the trips share*size : (share + 1)*size, share not below 0? Where both are numbers, an end may be one too.
+static bool lies_in_share(const TaggedRange& r, Expr share, Expr size, const Kernel& k) {
+  const auto trips = constant_integer(size), last = largest(share, k);
+  const auto any_end = [&](Expr e, Op extreme, Expr wanted, const auto& suffices) {
+    const std::vector<Expr> ends = ends_of(e, extreme);
+    return std::any_of(ends.begin(), ends.end(), [&](Expr end) {
+      const auto number = constant_integer(end);
+      return constant_integer(simplify_integer(end - wanted)) == 0 || (number && trips && suffices(*number));
     });
   };
-  if (ranges.empty()) return {};
-  for (const Expr first : ends(ranges.front().lo, Op::max)) {
-    if (first.is(Op::symbol) && all_within(first, number(1))) return first;
-    for (std::size_t k = 0; first.is(Op::mul) && k < 2; ++k) {
-      const Expr share = first.arg(k), size = first.arg(1 - k);
-      if (share.is(Op::symbol) && !contains(size, share) && all_within(share, size)) return share;
+  return any_end(r.lo, Op::max, share * size, [&](std::int64_t n) { return last && n >= *last * *trips; }) &&
+         any_end(r.hi, Op::min, (share + number(1)) * size, [&](std::int64_t n) { return n <= *trips; });
+}
+
+/// The number whose share all trips are, where there is one: the trips of different shares are different trips.
+static Expr share_of(const std::vector<TaggedRange>& ranges, const Kernel& k) {
+  for (const TaggedRange& r : ranges) {
+    for (const Expr end : ends_of(r.lo, Op::max)) {
+      const bool product = end.is(Op::mul) && end.arg(1).is(Op::symbol);
+      const Expr share = product ? end.arg(1) : end.is(Op::mul) ? end.arg(0) : end;
+      const Expr size = product ? end.arg(0) : end.is(Op::mul) ? end.arg(1) : number(1);
+      if (!share.is(Op::symbol) || contains(size, share)) continue;
+      if (std::all_of(ranges.begin(), ranges.end(), [&](const TaggedRange& each) { return lies_in_share(each, share, size, k); }))
+        return share;
     }
   }
   return {};
@@ -450,7 +473,7 @@ bool Verifier::check(const For& f) {
   if (!is_work) {
     Info info = of(Means::uniform);
     info.depends = {f.variable};
-    if (const Expr share = share_of(f.ranges)) symbols_in(share, info.depends);
+    if (const Expr share = share_of(f.ranges, *k_)) symbols_in(share, info.depends);
     if (!declare(f.variable, info)) return false;
   }
   std::set<Symbol> tags;  // ranges may share one

@@ -99,12 +99,14 @@ TEST(LowerToTiles, ranges_may_repeat_nest_and_be_called_like_tensors) {
 
 TEST(LowerToTiles, parts_of_a_fold_store_what_they_compute) {
   const char* text =
-      "dim S = 3, T = 29\noperator f(x: f32[S,T], w: f32[S,T]) -> (o: f32[S], y: f32[S,T])\n{\n lo[i] = min[j](x[i,j])\n"
+      "dim S = 3, T = 61\noperator f(x: f32[S,T], w: f32[S,T]) -> (o: f32[S], y: f32[S,T])\n{\n lo[i] = min[j](x[i,j])\n"
       " hi[i] = max[j](x[i,j])\n y[i,j] = (x[i,j] - lo[i]) / (hi[i] - lo[i])\n o[i] = sum[j](w[i,j] * y[i,j])\n}\n";
-  for (const char* target : {"blackboard", "x86-64"}) {
+  for (const auto& [target, tile] : {std::pair{"blackboard", "4"}, {"x86-64", "16"}}) {
     for (const char* parts : {"2", "3", "32"}) {
       SCOPED_TRACE(std::string(parts) + " on " + target);
-      const Lowered lowered = lower(text, {}, {{"o/j/tile", "2"}, {"o/j/fold", "split-k"}, {"o/j/splits", parts}}, target);
+      const Lowered lowered = lower(text, {}, {{"o/j/tile", tile}, {"o/j/fold", "split-k"}, {"o/j/splits", parts}}, target);
+      EXPECT_TRUE(lowered.record.refusals.empty()) << lowered.record.refusals[0].reason;
+      EXPECT_NE(text_at(lowered, Level::tile).find("o.sum.part"), std::string::npos);
       expect_right_on_all(lowered);
     }
   }

@@ -205,6 +205,7 @@ TEST_P(Edges, of_ranges_are_compiled) {
   for (const std::string& text : texts) {
     const Compiled c = plan_of(text, {}, GetParam());
     ASSERT_TRUE(c) << text;
+    EXPECT_EQ(loop_plan(*c).find("combine") != std::string::npos, GetParam() == Shape::split_k) << text;
     const DimValues dims = math::default_dims(c->program);
     const interp::Arrays inputs = interp::make_inputs(c->program, dims, "gaussian", 7);
     expect_right(*c, inputs, dims, false, text + shape_names.at(GetParam()));
