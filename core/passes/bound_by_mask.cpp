@@ -67,7 +67,7 @@ std::string says_of(const loop::Program& program, const Nest& nest, const Boundi
   const auto verb = [](std::int64_t n, const char* of_one, const char* of_many) {
     return fmt::format("{} {}", n, n == 1 ? of_one : of_many);
   };
-  return fmt::format("Of {} {}, {} the mask {} and {} no test.", plural(all, "tile"), verb(tiles.skipped, "is skipped", "are skipped"),
+  return fmt::format("Of {}, {}, {} the mask {} and {} no test.", plural(all, "tile"), verb(tiles.skipped, "is skipped", "are skipped"),
                      verb(tiles.mixed, "tests", "test"), print(bounding.conditions.front()), verb(tiles.open, "needs", "need"));
 }
 

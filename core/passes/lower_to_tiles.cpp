@@ -65,8 +65,8 @@ std::string tile_text(const kernel::Kernel& k) {
 std::string sentence(const kernel::Module& m, const MaskSummary& sum) {
   const kernel::Kernel& last = m.kernels.back();
   const auto kernels = static_cast<std::int64_t>(m.kernels.size());
-  std::string out = fmt::format("{}; the last has {} and {}", kernels == 1 ? "One kernel" : plural(kernels, "kernel"),
-                                plural(last.work.hi, "work item"), tile_text(last));
+  std::string out =
+      fmt::format("{}; the last has {} and {}", capital(plural(kernels, "kernel")), plural(last.work.hi, "work item"), tile_text(last));
   if (kernels == 1) out = fmt::format("One kernel of {} with {}", plural(last.work.hi, "work item"), tile_text(last));
   if (!m.workspaces.empty())
     out += fmt::format("; {} between kernels", plural(static_cast<std::int64_t>(m.workspaces.size()), "workspace"));
