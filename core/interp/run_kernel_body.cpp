@@ -246,7 +246,8 @@ void KernelRun::run_op(const Step& step, const kernel::For& loop) {
   }
   for (std::size_t k = 0; k < ranges.size(); ++k) {
     for (std::size_t tag = 0; tag < ranges.size(); ++tag) {
-      if (!step.ranges[tag].tag.empty()) frame_.bind(step.ranges[tag].tag, scalar(Kind::boolean, tag == k ? 1 : 0));
+      const Symbol name = step.ranges[tag].tag;
+      if (!name.empty()) frame_.bind(name, scalar(Kind::boolean, name == step.ranges[k].tag ? 1 : 0));
     }
     for (std::int64_t i = ranges[k].first; i < ranges[k].second; ++i) {
       frame_.budget().spend(1);

@@ -398,6 +398,61 @@ bool Verifier::loop_carry(const For& f) {
   return true;
 }
 
+/// The largest value that the number of a work item, or what is made of it, can take.
+static std::optional<std::int64_t> largest(Expr e, const Kernel& k) {
+  if (e.is(Op::symbol)) {
+    const auto let = std::find_if(k.lets.begin(), k.lets.end(), [&](const Let& each) { return each.name == e.name(); });
+    if (let != k.lets.end()) return largest(let->value, k);
+    const auto items = constant_integer(simplify_integer(k.work.hi));
+    return e.name() == k.work.variable && items ? std::optional(*items - 1) : std::nullopt;
+  }
+  const auto by = e.args().size() == 2 ? constant_integer(e.arg(1)) : std::nullopt;
+  if (!by || *by <= 0) return std::nullopt;
+  const auto inner = largest(e.arg(0), k);
+  if (e.is(Op::mod)) return inner ? std::min(*inner, *by - 1) : *by - 1;
+  return e.is(Op::floordiv) && inner ? std::optional(*inner / *by) : std::nullopt;
+}
+
+/// The ends that max(…) or min(…) takes one of.
+static void collect_ends(Expr e, Op extreme, std::vector<Expr>& ends) {
+  if (!e.is(extreme)) return ends.push_back(e);
+  for (const Expr each : e.args()) collect_ends(each, extreme, ends);
+}
+static std::vector<Expr> ends_of(Expr e, Op extreme) {
+  std::vector<Expr> ends;
+  collect_ends(e, extreme, ends);
+  return ends;
+}
+
+/// Does the range lie in the trips share*size : (share + 1)*size, share not below 0? Where both are numbers, an end may be one too.
+static bool lies_in_share(const TaggedRange& r, Expr share, Expr size, const Kernel& k) {
+  const auto trips = constant_integer(size), last = largest(share, k);
+  const auto any_end = [&](Expr e, Op extreme, Expr wanted, const auto& suffices) {
+    const std::vector<Expr> ends = ends_of(e, extreme);
+    return std::any_of(ends.begin(), ends.end(), [&](Expr end) {
+      const auto number = constant_integer(end);
+      return constant_integer(simplify_integer(end - wanted)) == 0 || (number && trips && suffices(*number));
+    });
+  };
+  return any_end(r.lo, Op::max, share * size, [&](std::int64_t n) { return last && n >= *last * *trips; }) &&
+         any_end(r.hi, Op::min, (share + number(1)) * size, [&](std::int64_t n) { return n <= *trips; });
+}
+
+/// The number whose share all trips are, where there is one: the trips of different shares are different trips.
+static Expr share_of(const std::vector<TaggedRange>& ranges, const Kernel& k) {
+  for (const TaggedRange& r : ranges) {
+    for (const Expr end : ends_of(r.lo, Op::max)) {
+      const bool product = end.is(Op::mul) && end.arg(1).is(Op::symbol);
+      const Expr share = product ? end.arg(1) : end.is(Op::mul) ? end.arg(0) : end;
+      const Expr size = product ? end.arg(0) : end.is(Op::mul) ? end.arg(1) : number(1);
+      if (!share.is(Op::symbol) || contains(size, share)) continue;
+      if (std::all_of(ranges.begin(), ranges.end(), [&](const TaggedRange& each) { return lies_in_share(each, share, size, k); }))
+        return share;
+    }
+  }
+  return {};
+}
+
 bool Verifier::check(const For& f) {
   const bool is_work = f.ranges.empty();
   const std::string& name = f.variable.text();
@@ -418,11 +473,13 @@ bool Verifier::check(const For& f) {
   if (!is_work) {
     Info info = of(Means::uniform);
     info.depends = {f.variable};
+    if (const Expr share = share_of(f.ranges, *k_)) symbols_in(share, info.depends);
     if (!declare(f.variable, info)) return false;
   }
+  std::set<Symbol> tags;  // ranges may share one
   for (const TaggedRange& r : f.ranges) {
     if (r.tag.empty() && f.ranges.size() > 1) return fail("each of several ranges needs a tag", {name});
-    if (!r.tag.empty() && !declare(r.tag, of(Means::tag))) return false;
+    if (!r.tag.empty() && tags.insert(r.tag).second && !declare(r.tag, of(Means::tag))) return false;
   }
   const bool before = in_work_;
   in_work_ = in_work_ || is_work;

@@ -127,11 +127,12 @@ class Folder {
   }
 
  private:
-  [[nodiscard]] std::int64_t trips(const FoldSite& site) const {
+  /// Nothing where it varies with an outer index or the data.
+  [[nodiscard]] std::optional<std::int64_t> known_trips(const FoldSite& site) const {
     const Loop fold = nests_of(program_)[site.nests.front()].folds.front();
-    const auto count = value_at_defaults(program_.math, binary(Op::floordiv, fold.hi - fold.lo + fold.tile - number(1), fold.tile));
-    return std::max<std::int64_t>(1, count.value_or(1));
+    return value_at_defaults(program_.math, binary(Op::floordiv, fold.hi - fold.lo + fold.tile - number(1), fold.tile));
   }
+  [[nodiscard]] std::int64_t trips(const FoldSite& site) const { return std::max<std::int64_t>(1, known_trips(site).value_or(1)); }
 
   /// Numbers of parts that are offered, with what each is predicted to take.
   [[nodiscard]] std::vector<Alternative> splits_of(const FoldSite& site, std::int64_t most = most_splits) const {
@@ -204,7 +205,8 @@ class Folder {
       current_ = make_ir(program_);
       note.says = fmt::format("Split-k: {} parts of {} run side by side, then their states are merged in order.", count, site.index.text());
     } else {
-      note.says = fmt::format("Rolling: one state runs over {} in {}.", site.index.text(), plural(trips(site), "trip"));
+      const std::optional<std::int64_t> count = known_trips(site);
+      note.says = fmt::format("Rolling: one state runs over {}{}.", site.index.text(), count ? " in " + plural(*count, "trip") : "");
     }
     note.decision = std::move(decision);
     if (site.refused) note.refusals = {*site.refused};

@@ -296,7 +296,10 @@ class Merger {
     all.insert(all.end(), after.begin(), after.end());
     all.insert(all.end(), nests_.begin() + static_cast<std::ptrdiff_t>(site_.nest) + 1, nests_.end());
     for (const Symbol name : homeless_) settle(all, here, name);
-    if (!equal_ranges(a_.folds.back(), b_.folds.back())) all[here].folds.back().ranges = bounds_by_mask(program_, all, here).ranges;
+    if (!equal_ranges(a_.folds.back(), b_.folds.back())) {
+      all[here].folds.back().ranges = bounds_by_mask(program_, all, here).ranges;
+      compute_what_is_read(program_, all);
+    }
     program_.root = tree_of(all);
   }
 

@@ -155,7 +155,7 @@ class KernelLowering {
     StepLog::Note note;
     note.id = d.site;
     note.title = fmt::format("Deal out the work of {}", k.name.text());
-    note.says = fmt::format("{} items in a grid.", print(k.work.hi));
+    note.says = capital(fmt::format("{} in a grid.", plural(k.work.hi, "item")));
     if (d.choice == "dynamic") {
       Names all;
       for (const kernel::Workspace& w : module_.workspaces) all.take(w.name);
@@ -165,7 +165,7 @@ class KernelLowering {
       module_.workspaces.push_back({counter, DType::i32, {number(1)}, true});
       k.work.source = kernel::WorkSource::dynamic;
       k.work.counter = counter;
-      note.says = fmt::format("{} items drawn from a counter, one at a time.", print(k.work.hi));
+      note.says = capital(fmt::format("{} drawn from a counter, one at a time.", plural(k.work.hi, "item")));
     }
     note.decision = std::move(d);
     log_.step(std::move(note), snapshot());

@@ -65,9 +65,9 @@ std::string tile_text(const kernel::Kernel& k) {
 std::string sentence(const kernel::Module& m, const MaskSummary& sum) {
   const kernel::Kernel& last = m.kernels.back();
   const auto kernels = static_cast<std::int64_t>(m.kernels.size());
-  std::string out = fmt::format("{}; the last has {} work items and {}", kernels == 1 ? "One kernel" : plural(kernels, "kernel"),
-                                print(last.work.hi), tile_text(last));
-  if (kernels == 1) out = fmt::format("One kernel of {} work items with {}", print(last.work.hi), tile_text(last));
+  std::string out =
+      fmt::format("{}; the last has {} and {}", capital(plural(kernels, "kernel")), plural(last.work.hi, "work item"), tile_text(last));
+  if (kernels == 1) out = fmt::format("One kernel of {} with {}", plural(last.work.hi, "work item"), tile_text(last));
   if (!m.workspaces.empty())
     out += fmt::format("; {} between kernels", plural(static_cast<std::int64_t>(m.workspaces.size()), "workspace"));
   if (sum.fills > 0) out += fmt::format("; {} with a fill where a tile reaches outside", plural(sum.fills, "load"));
@@ -89,21 +89,12 @@ Symbol kernel_name(const math::Program& program, const TilePlan& plan, std::size
   return Symbol(program.name.text() + "." + plan.nests()[nest].last.text());
 }
 
-}  // namespace
+struct Lowered {
+  kernel::Module module;
+  MaskSummary masks;
+};
 
-std::optional<Refusal> refuse_tiles(const loop::Program& program) {
-  const Result<TilePlan> plan = TilePlan::make(program);
-  if (!plan) return plan.error();
-  const Fixed fixed = fixed_dims(program.math);
-  for (std::size_t n = 0; n < plan->nests().size(); ++n) {
-    const auto one = build_tile_kernel(*plan, static_cast<int>(n), fixed, kernel_name(program.math, *plan, n));
-    if (!one) return one.error();
-  }
-  return std::nullopt;
-}
-
-Result<Ir> lower_to_tiles(const Ir& ir, StepLog& log) {
-  const loop::Program& program = ir.loop();
+Result<Lowered> lowered(const loop::Program& program) {
   Result<TilePlan> plan = TilePlan::make(program);
   if (!plan) return tl::unexpected<Refusal>(plan.error());
   const Fixed fixed = fixed_dims(program.math);
@@ -129,11 +120,26 @@ Result<Ir> lower_to_tiles(const Ir& ir, StepLog& log) {
     m.kernels.push_back(std::move(one.kernel));
   }
   if (m.kernels.empty()) return refuse("The program has no statement to compute.", {program.math.name.text()});
-  Ir out = make_ir(Level::tile, std::move(m));
+  return Lowered{std::move(m), sum};
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse_tiles(const loop::Program& program) {
+  const Result<Lowered> tiles = lowered(program);
+  if (!tiles) return tiles.error();
+  const Result<void> sound = kernel::verify_tile(tiles->module);
+  return sound ? std::nullopt : std::optional(sound.error());
+}
+
+Result<Ir> lower_to_tiles(const Ir& ir, StepLog& log) {
+  Result<Lowered> tiles = lowered(ir.loop());
+  if (!tiles) return tl::unexpected<Refusal>(tiles.error());
+  Ir out = make_ir(Level::tile, std::move(tiles->module));
   StepLog::Note note;
   note.id = "lower-to-tiles";
   note.title = "Lower to tiles";
-  note.says = sentence(out.module(), sum);
+  note.says = sentence(out.module(), tiles->masks);
   log.step(std::move(note), out);
   return out;
 }

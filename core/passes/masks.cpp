@@ -454,7 +454,7 @@ bool same_tiles(const Nest& a, const Nest& b, const std::vector<Expr>& condition
 
 /// A tensor that this nest leaves in memory is complete only if no reader looks at what was skipped: readers skip the same tiles.
 std::optional<Refusal> refuse_skipping(const loop::Program& program, const std::vector<Nest>& nests, std::size_t here,
-                                       const std::vector<Expr>& conditions, Symbol index) {
+                                       const std::vector<Expr>& conditions, Symbol index, std::set<std::size_t>& readers) {
   const Nest& nest = nests[here];
   for (const Symbol name : nest.body) {
     const Statement& statement = *program.math.find(name);
@@ -474,6 +474,7 @@ std::optional<Refusal> refuse_skipping(const loop::Program& program, const std::
         return Refusal{fmt::format("{} is stored, and a later loop over {} reads it where it is masked.", name.text(), index.text()),
                        {name.text()},
                        "Fuse the two loops, or let the reader mask it too."};
+      readers.insert(i);
     }
   }
   return std::nullopt;
@@ -496,8 +497,11 @@ Bounding bounds_by_mask(const loop::Program& program, const std::vector<Nest>& n
   const Loop& fold = nest.folds.back();
   result.conditions = mask_conditions(program, nest, fold.index);
   if (!result.conditions.empty()) {
-    result.refused = refuse_skipping(program, nests, here, result.conditions, fold.index);
-    if (result.refused) result.conditions.clear();
+    result.refused = refuse_skipping(program, nests, here, result.conditions, fold.index, result.readers);
+    if (result.refused) {
+      result.conditions.clear();
+      result.readers.clear();
+    }
   }
   if (result.conditions.empty() && !may_be_ragged(program.math, fold)) return result;
   std::vector<Bounded> bounds;
@@ -506,10 +510,27 @@ Bounding bounds_by_mask(const loop::Program& program, const std::vector<Nest>& n
   }
   const Cuts cuts = cuts_of(program, nest, fold, bounds);
   const bool is_cut_below = std::any_of(bounds.begin(), bounds.end(), [](const Bounded& each) { return !each.upper; });
-  if (is_cut_below) result.ranges.push_back({Symbol("mixed"), cuts.begin, cuts.open_begin});
-  result.ranges.push_back({Symbol("open"), cuts.open_begin, cuts.open_end});
-  result.ranges.push_back({Symbol("mixed"), cuts.open_end, cuts.end});
+  if (is_cut_below) result.ranges.push_back({mixed_trips, cuts.begin, cuts.open_begin});
+  result.ranges.push_back({open_trips, cuts.open_begin, cuts.open_end});
+  result.ranges.push_back({mixed_trips, cuts.open_end, cuts.end});
   return result;
+}
+
+void compute_what_is_read(const loop::Program& program, std::vector<Nest>& nests) {
+  const auto skips = [&](std::size_t nest) {
+    return !nests[nest].folds.empty() && !nests[nest].folds.back().ranges.empty() &&
+           !bounds_by_mask(program, nests, nest).conditions.empty();
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < nests.size(); ++i) {
+      if (!skips(i)) continue;
+      const std::set<std::size_t> readers = bounds_by_mask(program, nests, i).readers;
+      if (std::all_of(readers.begin(), readers.end(), skips)) continue;
+      nests[i].folds.back().ranges.clear();
+      changed = true;
+    }
+  }
 }
 
 }  // namespace fathom::passes

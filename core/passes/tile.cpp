@@ -33,6 +33,7 @@ struct TileSite {
   Symbol index;
   Grain grain;
   std::int64_t extent = 1;  ///< at the default dimension values
+  std::string varies_with;  ///< what an extent without one value depends on: an outer index, or data
   std::vector<std::int64_t> candidates;
 };
 
@@ -108,7 +109,15 @@ class Sites {
     site.index = loop.index;
     site.grain = grain;
     site.extent = std::max<std::int64_t>(1, value_at_defaults(program_->math, loop.hi - loop.lo).value_or(1));
+    if (!value_at_defaults(program_->math, loop.hi - loop.lo)) site.varies_with = what_varies(loop.hi - loop.lo);
     sites_.push_back(std::move(site));
+  }
+
+  static std::string what_varies(Expr extent) {
+    std::vector<std::string> names;
+    for (const Symbol name : free_indices(extent)) names.push_back(name.text());
+    for (const Symbol name : tensors_read(extent)) names.push_back(name.text());
+    return listed(names);
   }
 
   /// The least tile, then doublings of the step, up to one that holds the whole index.
@@ -277,15 +286,38 @@ class Tiler {
     const std::int64_t tile = tiles_[site.index];
     decision.choice = std::to_string(tile);
     const Cost cost = cost_with(site, tile);
-    decision.reason =
-        fmt::format("A multiple of {}; the fused loop's working set is {} of {}. Larger tiles gain less than {} %.", grain_of(site, tile),
-                    bytes_text(cost.on_chip_bytes), bytes_text(static_cast<double>(log_->target().shared_bytes)), near_best_percent);
+    decision.reason = reason(site, tile, cost);
     for (const std::int64_t candidate : site.candidates) {
       const Cost each = cost_with(site, candidate);
       decision.alternatives.push_back(
           {std::to_string(candidate), each.ms, candidate == tile ? std::nullopt : refusal(site, candidate, each)});
     }
     return decision;
+  }
+
+  [[nodiscard]] std::string reason(const TileSite& site, std::int64_t tile, const Cost& cost) {
+    const std::string set = bytes_text(cost.on_chip_bytes), space = bytes_text(static_cast<double>(log_->target().shared_bytes));
+    if (refusal(site, tile, cost))
+      return fmt::format("A multiple of {}, and the smallest: no tile fits, for the fused loop's working set is {} even so; {} has {}.",
+                         grain_of(site, tile), set, log_->target().name.text(), space);
+    return fmt::format("A multiple of {}; the fused loop's working set is {} of {}.{}", grain_of(site, tile), set, space,
+                       why_no_larger(site, tile, cost));
+  }
+
+  [[nodiscard]] std::string why_no_larger(const TileSite& site, std::int64_t tile, const Cost& cost) {
+    bool any = false, gains = false, all_fill = true;
+    for (const std::int64_t candidate : site.candidates) {
+      if (candidate <= tile) continue;
+      const Cost larger = cost_with(site, candidate);
+      if (refusal(site, candidate, larger)) continue;
+      any = true;
+      if (larger.ms * near_best >= cost.ms) continue;
+      gains = true;
+      all_fill = all_fill && larger.on_chip_bytes > share_on_chip * static_cast<double>(log_->target().shared_bytes);
+    }
+    if (!any) return "";
+    if (!gains) return fmt::format(" Larger tiles gain less than {} %.", near_best_percent);
+    return all_fill ? " Larger tiles that gain more fill more than half of it." : "";
   }
 
   /// Sizes that no list holds: any multiple that fits.
@@ -309,9 +341,17 @@ class Tiler {
     StepLog::Note note;
     note.id = site.site;
     note.title = fmt::format("Tile {}", site.index.text());
-    note.says = fmt::format("A trip over {} takes {}: {} of {}{}.", site.index.text(),
-                            tile == 1 ? "one element" : fmt::format("{} elements", tile), plural((site.extent + tile - 1) / tile, "trip"),
-                            site.extent, site.extent % tile == 0 ? "" : fmt::format(", the last of {}", site.extent % tile));
+    const std::string trip =
+        fmt::format("A trip over {} takes {}", site.index.text(), tile == 1 ? "one element" : fmt::format("{} elements", tile));
+    const std::int64_t trips = (site.extent + tile - 1) / tile, rest = site.extent % tile;
+    if (!site.varies_with.empty()) {
+      note.says = fmt::format("{}; how many trips there are varies with {}.", trip, site.varies_with);
+    } else if (rest != 0 && trips == 1) {
+      note.says = fmt::format("{}: one trip of {}.", trip, rest);
+    } else {
+      note.says =
+          fmt::format("{}: {} of {}{}.", trip, plural(trips, "trip"), site.extent, rest == 0 ? "" : fmt::format(", the last of {}", rest));
+    }
     note.decision = decision;
     log_->step(std::move(note), current_);
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "passes/masks.hpp"
 #include "passes/tile_scope.hpp"
 
 namespace fathom::passes {
@@ -273,6 +274,13 @@ Expr TileEmitter::lower_end(Expr end, Op extreme) {
   return last.empty() ? first : simplify_integer(make(extreme, {first, lower_uniform(substitute(end, last))}));
 }
 
+/// Loops inside each other have tags of their own; those that follow one another share them.
+Symbol TileEmitter::tag_for(Symbol wish) {
+  const auto [tag, is_new] = tags_.try_emplace({scopes_.size(), wish.empty() ? "all"_sym : wish});
+  if (is_new) tag->second = names_.fresh(tag->first.second.text());
+  return tag->second;
+}
+
 void TileEmitter::emit_loop(const loop::Loop& l) {
   if (bindings_.count(l.index) > 0 && bindings_.at(l.index).axis.empty())
     return fail({fmt::format("There are two loops over {} inside each other.", l.index.text()), {l.index.text()}, ""});
@@ -280,9 +288,11 @@ void TileEmitter::emit_loop(const loop::Loop& l) {
   const bool single = is_one(tile);
   kernel::For loop;
   loop.variable = names_.fresh(single && constant_integer(lo) == 0 ? l.index.text() : l.index.text() + "t");
-  for (const loop::TileRange& part : l.ranges) loop.ranges.push_back({part.tag, lower_uniform(part.lo), lower_uniform(part.hi)});
+  for (const loop::TileRange& part : l.ranges) loop.ranges.push_back({tag_for(part.tag), lower_uniform(part.lo), lower_uniform(part.hi)});
   drop_empty(loop.ranges);
-  if (loop.ranges.empty()) loop.ranges.push_back({"all"_sym, number(0), trips_of(lo, hi, tile)});
+  if (loop.ranges.empty()) loop.ranges.push_back({tag_for("all"_sym), number(0), trips_of(lo, hi, tile)});
+  const bool may_divide = !single || !l.ranges.empty();
+  const Symbol open = may_divide ? tag_for(open_trips) : Symbol(), mixed = may_divide ? tag_for(mixed_trips) : Symbol();
   std::vector<Symbol> started;
   loop.carry = start_states(l, started);
 
@@ -300,7 +310,7 @@ void TileEmitter::emit_loop(const loop::Loop& l) {
     out_.real.lets[bound.base] = value;
     out_.meant.lets[bound.base] = value;
   }
-  out_.loops[loop.variable] = {bound.axis, bound.base, lo, hi, tile};
+  out_.loops[loop.variable] = {bound.axis, bound.base, lo, hi, tile, open, mixed};
   bindings_[l.index] = bound;
   emit(l.body);
   finish_trip();

@@ -20,6 +20,7 @@ struct LoopFact {
   Expr base;    ///< number of the tile's first element
   Expr lo, hi;  ///< elements of the whole loop
   Expr tile;
+  Symbol open, mixed;  ///< tags of its ranges
 };
 
 struct BuiltKernel {

@@ -19,8 +19,6 @@ using kernel::TaggedRange;
 using kernel::Value;
 using kernel::When;
 
-const Symbol open_tag = "open"_sym;
-const Symbol mixed_tag = "mixed"_sym;
 constexpr int max_rounds = 200;
 
 /// A reduction over the axis whose value outside is not its identity.
@@ -247,7 +245,7 @@ class Masker {
         tail(*loop, fact->second, meant_here, real_here);
         decide_ends(*loop, real);
       }
-      specialise(*loop, meant_here);
+      specialise(*loop, fact->second, meant_here);
       const Span whole{number(0), whole_range(*loop)};
       meant_here.trips[symbol(loop->variable)] = whole;
       real_here.trips[symbol(loop->variable)] = whole;
@@ -293,28 +291,28 @@ class Masker {
 
   /// Whole tiles first, then the one that reaches outside.
   void divide(For& loop, const LoopFact& fact, const Facts& real) {
-    if (loop.ranges.size() != 1 || loop.ranges[0].tag == mixed_tag || loop.ranges[0].tag == open_tag) return;
+    if (loop.ranges.size() != 1 || loop.ranges[0].tag == fact.mixed || loop.ranges[0].tag == fact.open) return;
     Expr whole = simplify_integer(binary(Op::floordiv, fact.hi - fact.lo, fact.tile));
     if (!never_negative(fact.hi - fact.lo, real)) whole = binary(Op::max, number(0), whole);
     if (constant_integer(whole) == 0) return;
     const Expr first = loop.ranges[0].lo, end = loop.ranges[0].hi;
     if (constant_integer(first) == 0) {
-      loop.ranges = {{open_tag, first, whole}, {mixed_tag, whole, end}};
+      loop.ranges = {{fact.open, first, whole}, {fact.mixed, whole, end}};
     } else {  // a part of the trips
-      loop.ranges = {{open_tag, first, binary(Op::min, whole, end)}, {mixed_tag, binary(Op::max, whole, first), end}};
+      loop.ranges = {{fact.open, first, binary(Op::min, whole, end)}, {fact.mixed, binary(Op::max, whole, first), end}};
     }
     ++summary_.divided;
   }
 
-  void specialise(For& loop, const Facts& meant) {
+  void specialise(For& loop, const LoopFact& fact, const Facts& meant) {
     std::vector<Facts> open;
     bool only_mixed = true;
     for (const TaggedRange& range : loop.ranges) {
-      if (range.tag == open_tag) open.push_back(with_range(meant, loop, range));
-      if (range.tag != open_tag && range.tag != mixed_tag) only_mixed = false;
+      if (range.tag == fact.open) open.push_back(with_range(meant, loop, range));
+      if (range.tag != fact.open && range.tag != fact.mixed) only_mixed = false;
     }
     if (open.empty() || open.size() == loop.ranges.size()) return;
-    const Expr otherwise = only_mixed ? symbol(mixed_tag) : unary(Op::logical_not, symbol(open_tag));
+    const Expr otherwise = only_mixed ? symbol(fact.mixed) : unary(Op::logical_not, symbol(fact.open));
     specialise_block(loop.body, open, otherwise);
   }
 

@@ -78,6 +78,7 @@ class TileEmitter {
   void emit_map(const math::Statement&);
   void emit_loop(const loop::Loop&);
   Expr lower_end(Expr end, Op extreme);
+  Symbol tag_for(Symbol wish);
   void store(const math::Statement&, Expr value);
   void define(const math::Statement&, Expr value);
   Symbol axis_for(Symbol index, Expr extent);
@@ -144,6 +145,7 @@ class TileEmitter {
   std::map<Symbol, IndexBinding> bindings_;
   std::map<Symbol, std::size_t> depths_;  ///< names that are not known everywhere
   std::map<std::pair<Symbol, Expr>, Symbol> axis_names_;
+  std::map<std::pair<std::size_t, Symbol>, Symbol> tags_;  ///< of ranges: by the depth of the loop
   std::map<Symbol, RunningState> states_;
   std::map<Symbol, RunningGauge> gauges_;
   std::map<Symbol, Expr> symbols_;               ///< meaning of gauge and carrier symbols in the expression that is being lowered

@@ -23,6 +23,11 @@ std::string capital(std::string text) {
 
 std::string plural(std::int64_t n, std::string_view noun) { return fmt::format("{} {}{}", number_word(n), noun, n == 1 ? "" : "s"); }
 
+std::string plural(Expr n, std::string_view noun) {
+  const std::optional<std::int64_t> number = constant_integer(n);
+  return number ? plural(*number, noun) : fmt::format("{} {}s", print(n), noun);
+}
+
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {

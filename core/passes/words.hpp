@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/expr.hpp"
 #include "ir/units.hpp"
 
 namespace fathom::passes {
@@ -13,6 +14,7 @@ namespace fathom::passes {
 [[nodiscard]] std::string number_word(std::int64_t n);                    ///< one … twelve, then digits
 [[nodiscard]] std::string capital(std::string text);                      ///< its first letter in upper case
 [[nodiscard]] std::string plural(std::int64_t n, std::string_view noun);  ///< "one loop", "3 loops"
+[[nodiscard]] std::string plural(Expr n, std::string_view noun);          ///< "one item", "B * 2 items"
 [[nodiscard]] std::string listed(const std::vector<std::string>& names);  ///< a, b and c
 
 }  // namespace fathom::passes

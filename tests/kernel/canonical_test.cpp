@@ -119,6 +119,37 @@ TEST(RunTile, overlapping_work_items_are_found_while_they_run) {
   EXPECT_NE(run_refusal(text).find("stored twice"), std::string::npos);
 }
 
+TEST(RunTile, ranges_may_share_a_tag_and_loops_inside_each_other_may_not) {
+  const std::string text = tile(
+      "        for a in [rim 0:1, core 1:3, rim 3:5] carry(u = 0) {\n          u = u * 10 + 1\n          when rim {\n            u = u + "
+      "1\n"
+      "          }\n          when not core {\n            u = u + 1\n          }\n        }\n        y[i] = u\n");
+  ASSERT_EQ(refusal(parsed(text), Level::tile), "");
+  expect_near(run(parsed(text), Level::tile, tile_inputs()).at(Symbol("y")), {31133, 31133, 31133, 31133}, 0);
+  const std::string nested = tile(
+      "        for a in [rim 0:1, core 1:3] carry(u = 0) {\n          for b in [rim 0:1, all 1:3] carry(u = u) {\n            u = u + 1\n"
+      "          }\n        }\n        y[i] = u\n");
+  EXPECT_NE(refusal(parsed(nested), Level::tile).find("`rim` is declared twice"), std::string::npos);
+}
+
+/// Every work item stores the trips of its share: a place that names the trip alone is stored once if no two shares meet.
+TEST(RunTile, the_trips_of_a_share_are_the_items_own) {
+  const auto reason = [](const std::string& let, const std::string& ranges) {
+    const std::string text = "module m(n: i32) -> (y: f32[4]) {\n  kernel k {\n    work t in 0:2 grid\n    let s = " + let +
+                             "\n    role all warps 1 {\n      for t in work {\n        for a in [" + ranges +
+                             "] {\n          y[a] = a\n        }\n      }\n    }\n  }\n}\n";
+    return refusal(parsed(text), Level::tile);
+  };
+  for (const char* ranges : {"all s * 2:(s + 1) * 2", "all max(0, s * 2):min(4, s * 2 + 2)",
+                             "open s * 2:min(2, s * 2 + 2), mixed max(2, s * 2):min(4, s * 2 + 2)",
+                             "open s * 2:2, mixed 2:min(4, s * 2 + 2)", "all s * n:min(s * n + n, 4)", "all s:s + 1"})
+    EXPECT_EQ(reason("t", ranges), "") << ranges;
+  for (const char* ranges :
+       {"all s * 2:4", "all 0:s * 2 + 2", "all s * 2:s * 2 + 3", "all max(0, s * 2 - 1):s * 2 + 2", "open s * 2:s * 2 + 2, mixed 1:2",
+        "open s * 2:3, mixed 2:min(4, s * 2 + 2)", "all s * n:(s + 1) * 2", "all s * s:(s + 1) * s"})
+    EXPECT_NE(reason("t", ranges).find("at the same place"), std::string::npos) << ranges;
+}
+
 TEST(RunTile, a_run_ends_at_its_limit) {
   interp::RunOptions options;
   options.work_limit = 100000;

@@ -69,6 +69,49 @@ TEST(LowerToTiles, run_time_sizes_stay_names_and_zero_keys_give_the_empty_result
   }
 }
 
+/// Bounded on both sides, folded over two indices, one loop in another, names that the ranges would like to have.
+const std::pair<const char*, const char*> range_texts[] = {
+    {"a window",
+     "dim S = 9, T = 9, W = 3\noperator f(s: f32[S,T], v: f32[T]) -> (o: f32[S])\n{\n"
+     " c[i,j] = where(j <= i and j > i - W, s[i,j], -inf)\n p[i,j] = softmax[j](c[i,j])\n o[i] = sum[j](p[i,j] * v[j])\n}\n"},
+    {"a window wide enough for open trips",
+     "dim S = 37, T = 37, W = 23\noperator f(s: f32[S,T]) -> (o: f32[S])\n{\n"
+     " c[i,j] = where(j <= i and j > i - W, s[i,j], -inf)\n o[i] = logsumexp[j](c[i,j])\n}\n"},
+    {"two indices", "dim B = 5, C = 7\noperator f(x: f32[B,C]) -> (y: f32)\n{\n y = sum[b,c](x[b,c])\n}\n"},
+    {"two indices and a repair",
+     "dim A = 3, B = 5, C = 21\noperator f(x: f32[A,B,C]) -> (y: f32[A])\n{\n m[a] = max[b,c](x[a,b,c])\n"
+     " y[a] = sum[b,c](exp(x[a,b,c] - m[a]))\n}\n"},
+    {"pooling",
+     "dim A = 8, B = 6\noperator f(x: f32[A,B]) -> (y: f32[A // 2,B // 3])\n{\n"
+     " y[i in 0:A // 2,j in 0:B // 3] = max[a in 0:2,b in 0:3](x[2 * i + a,3 * j + b])\n}\n"},
+    {"names of ranges",
+     "dim S = 7, T = 7\noperator f(open: f32[S,T]) -> (mixed: f32[S])\n{\n"
+     " trips[i,j] = where(j <= i, open[i,j], -inf)\n mixed[i] = logsumexp[j](trips[i,j])\n}\n"}};
+
+TEST(LowerToTiles, ranges_may_repeat_nest_and_be_called_like_tensors) {
+  for (const char* target : {"blackboard", "x86-64"}) {
+    for (const auto& [what, text] : range_texts) {
+      SCOPED_TRACE(std::string(what) + " on " + target);
+      expect_right_on_all(lower(text, {}, {}, target));
+    }
+  }
+}
+
+TEST(LowerToTiles, parts_of_a_fold_store_what_they_compute) {
+  const char* text =
+      "dim S = 3, T = 61\noperator f(x: f32[S,T], w: f32[S,T]) -> (o: f32[S], y: f32[S,T])\n{\n lo[i] = min[j](x[i,j])\n"
+      " hi[i] = max[j](x[i,j])\n y[i,j] = (x[i,j] - lo[i]) / (hi[i] - lo[i])\n o[i] = sum[j](w[i,j] * y[i,j])\n}\n";
+  for (const auto& [target, tile] : {std::pair{"blackboard", "4"}, {"x86-64", "16"}}) {
+    for (const char* parts : {"2", "3", "32"}) {
+      SCOPED_TRACE(std::string(parts) + " on " + target);
+      const Lowered lowered = lower(text, {}, {{"o/j/tile", tile}, {"o/j/fold", "split-k"}, {"o/j/splits", parts}}, target);
+      EXPECT_TRUE(lowered.record.refusals.empty()) << lowered.record.refusals[0].reason;
+      EXPECT_NE(text_at(lowered, Level::tile).find("o.sum.part"), std::string::npos);
+      expect_right_on_all(lowered);
+    }
+  }
+}
+
 TEST(LowerToTiles, a_causal_mask_is_tested_in_mixed_trips_only) {
   const Lowered lowered = lower(read_sample("attention"), {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 256}, {"T", 256}, {"D", 4}});
   const std::string text = text_at(lowered, Level::tile);

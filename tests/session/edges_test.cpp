@@ -193,6 +193,26 @@ TEST_P(Edges, of_sums_near_the_smallest_number_keep_their_quotient) {
   }
 }
 
+/// Ranges of trips that share a tag, lie inside each other or are the share of a part.
+TEST_P(Edges, of_ranges_are_compiled) {
+  const std::string texts[] = {
+      "dim S = 37, T = 37, W = 23\noperator window(s: f32[S,T], v: f32[T]) -> (o: f32[S])\n{\n"
+      " c[i,j] = where(j <= i and j > i - W, s[i,j], -inf)\n p[i,j] = softmax[j](c[i,j])\n o[i] = sum[j](p[i,j] * v[j])\n}\n",
+      "dim A = 3, B = 5, C = 41\noperator two(x: f32[A,B,C]) -> (y: f32[A])\n{\n m[a] = max[b,c](x[a,b,c])\n"
+      " y[a] = sum[b,c](exp(x[a,b,c] - m[a]))\n}\n",
+      "dim S = 3, T = 129\noperator scaled(x: f32[S,T], w: f32[S,T]) -> (o: f32[S], y: f32[S,T])\n{\n lo[i] = min[j](x[i,j])\n"
+      " hi[i] = max[j](x[i,j])\n y[i,j] = (x[i,j] - lo[i]) / (hi[i] - lo[i])\n o[i] = sum[j](w[i,j] * y[i,j])\n}\n"};
+  for (const std::string& text : texts) {
+    const Compiled c = plan_of(text, {}, GetParam());
+    ASSERT_TRUE(c) << text;
+    EXPECT_EQ(loop_plan(*c).find("combine") != std::string::npos, GetParam() == Shape::split_k) << text;
+    const DimValues dims = math::default_dims(c->program);
+    const interp::Arrays inputs = interp::make_inputs(c->program, dims, "gaussian", 7);
+    expect_right(*c, inputs, dims, false, text + shape_names.at(GetParam()));
+    expect_right_on_cpu(*c, inputs, dims, text + shape_names.at(GetParam()));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, Edges, testing::Values(Shape::rolling, Shape::split_k, Shape::unfused), [](const auto& instance) {
   return instance.param == Shape::rolling ? "rolling" : instance.param == Shape::split_k ? "split_k" : "unfused";
 });

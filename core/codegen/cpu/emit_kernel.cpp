@@ -380,10 +380,14 @@ void KernelEmitter::emit_for(const kernel::For& s) {
   const auto names = scalars_;
   const auto body_with = [&](llvm::Value* i, llvm::Value* which) {
     scalars_[s.variable] = {i, Kind::integer, 1};
-    for (std::size_t r = 0; r < count; ++r)
-      if (!s.ranges[r].tag.empty())
-        scalars_[s.ranges[r].tag] =
-            which == nullptr ? ops_.truth(true) : Val{b_.CreateICmpEQ(which, ops_.i64(static_cast<std::int64_t>(r))), Kind::boolean, 1};
+    std::map<Symbol, llvm::Value*> tags;
+    for (std::size_t r = 0; r < count; ++r) {
+      if (s.ranges[r].tag.empty()) continue;
+      llvm::Value* here = which == nullptr ? ops_.truth(true).v : b_.CreateICmpEQ(which, ops_.i64(static_cast<std::int64_t>(r)));
+      const auto [tag, is_new] = tags.emplace(s.ranges[r].tag, here);
+      if (!is_new) tag->second = b_.CreateOr(tag->second, here);
+    }
+    for (const auto& [tag, holds] : tags) scalars_[tag] = {holds, Kind::boolean, 1};
     emit_block(s.body);
   };
   if (count == 1) {
