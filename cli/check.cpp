@@ -22,8 +22,10 @@ int check(const Arguments& arguments) {
   session::Compilation checked = *compilation;
   session::check_steps(checked, {.for_each = in_parallel});
   int failed = 0, inconclusive = 0;
+  std::size_t cases = 0;
   std::vector<std::vector<std::string>> rows{{"step", "level", "cases", "status", "max error", "bound", "note"}};
   for (const Step& step : checked.record.steps) {
+    cases += step.check.cases.size();
     for (const CheckCase& one : step.check.cases) {
       failed += one.status == CheckStatus::failed ? 1 : 0;
       inconclusive += one.status == CheckStatus::inconclusive ? 1 : 0;
@@ -33,11 +35,10 @@ int check(const Arguments& arguments) {
     rows.push_back({step.id, std::string(name(step.level)), fmt::format("{}", step.check.cases.size()),
                     std::string(name(step.check.status)), error(step.check.max_error), error(step.check.bound), step.check.reason});
   }
-  if (arguments.json) {
-    (void)write_output(arguments, session::checks_json(checked));
-  } else {
-    (void)write_output(arguments, table(rows) + fmt::format("\n{} failed, {} inconclusive\n", failed, inconclusive));
-  }
+  const std::string text =
+      arguments.json ? session::checks_json(checked) : table(rows) + fmt::format("\n{} failed, {} inconclusive\n", failed, inconclusive);
+  if (const int written = write_output(arguments, text); written != done) return written;
+  if (cases == 0) return fail(wrong, "fathom check: nothing was checked. " + checked.record.steps.front().check.reason);
   return failed > 0 ? wrong : done;
 }
 
@@ -46,7 +47,7 @@ int export_to(const Arguments& arguments) {
   if (!compilation) return status;
   if (arguments.format == "trace") return write_output(arguments, session::print(compilation->record.trace));
   if (!arguments.format.empty() && arguments.format != "html")
-    return fail(misuse, fmt::format("--as {}: choose html or trace", arguments.format));
+    return fail(misuse, fmt::format("fathom export: --as {}: choose html or trace", arguments.format));
   session::Compilation checked = *compilation;
   if (!arguments.quick) session::check_steps(checked, {.for_each = in_parallel});
   return write_output(arguments, session::report_html(checked));

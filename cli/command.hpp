@@ -41,8 +41,10 @@ struct Compiled {
 /// `fallback_target`: used where --target is not given.
 [[nodiscard]] Compiled compile_file(const Arguments&, const std::string& file, const std::string& fallback_target = "x86-64");
 [[nodiscard]] int fail(int status, const std::string& message);  ///< to standard error
-/// Writes to -o or to standard output.
+/// Writes to -o or to standard output ("-o -" too); `misuse` and a message where that fails.
 [[nodiscard]] int write_output(const Arguments&, const std::string& text);
+/// To standard output.
+[[nodiscard]] int print_output(const std::string& text);
 
 struct Sample {
   std::string name, text, title;  ///< title: the first comment line

@@ -44,44 +44,46 @@ int demo(const Arguments& given) {
   auto [compilation, status] = compile_file(arguments, demo_sample);
   if (!compilation) return status;
   session::Compilation checked = *compilation;
-  fmt::print("Compiling {} for {}: {} steps. Checking every step…\n\n", demo_sample, checked.target.title, checked.record.steps.size());
-  std::fflush(stdout);
+  int written = print_output(fmt::format("Compiling {} for {}: {} steps. Checking every step…\n\n", demo_sample, checked.target.title,
+                                         checked.record.steps.size()));
+  if (written != done) return written;
+  const auto say = [&](const std::string& text) { written = print_output(text); };
   session::check_steps(checked, {.for_each = in_parallel});
-  fmt::print("{}\n", step_table(checked));
+  say(step_table(checked) + "\n");
   const auto failed = std::count_if(checked.record.steps.begin(), checked.record.steps.end(),
                                     [](const Step& step) { return step.check.status == CheckStatus::failed; });
   for (const Fusion& fusion : checked.record.fusions)
     if (!fusion.repair_text.empty())
-      fmt::print("derived: when {} moves, {} becomes {}\n", fmt::join(std::vector<std::string>{fusion.producers.front().text()}, ""),
-                 fusion.consumer.text(), fusion.repair_text);
+      say(fmt::format("derived: when {} moves, {} becomes {}\n", fusion.producers.front().text(), fusion.consumer.text(),
+                      fusion.repair_text));
   const auto fused = execute(checked, given.threads, 1, 20);
   if (!fused) return fail(wrong, fmt::format("fathom: {} {}", fused.error().reason, fused.error().hint));
-  fmt::print("\nfused    {} (median of {}), result {}: max error {}, allowed {}\n", milliseconds_text(fused->timing.warm_ms),
-             fused->timing.n, fused->verdict.status == CheckStatus::passed ? "correct" : "WRONG", error(fused->verdict.worst.error),
-             error(fused->verdict.worst.bound));
+  say(fmt::format("\nfused    {} (median of {}), result {}: max error {}, allowed {}\n", milliseconds_text(fused->timing.warm_ms),
+                  fused->timing.n, fused->verdict.status == CheckStatus::passed ? "correct" : "WRONG", error(fused->verdict.worst.error),
+                  error(fused->verdict.worst.bound)));
   auto plain = compile_file(unfused(arguments, checked), demo_sample);
   bool wrong_result = fused->verdict.status != CheckStatus::passed || failed > 0;
   if (plain.compilation) {
     if (const auto slow = execute(*plain.compilation, given.threads, 1, 20)) {
-      fmt::print("unfused  {} (median of {}), result {}: every reduction its own pass, the same tiles\nspeed-up {:.2f}×\n",
-                 milliseconds_text(slow->timing.warm_ms), slow->timing.n, slow->verdict.status == CheckStatus::passed ? "correct" : "WRONG",
-                 slow->timing.warm_ms / fused->timing.warm_ms);
+      say(fmt::format("unfused  {} (median of {}), result {}: every reduction its own pass, the same tiles\nspeed-up {:.2f}×\n",
+                      milliseconds_text(slow->timing.warm_ms), slow->timing.n,
+                      slow->verdict.status == CheckStatus::passed ? "correct" : "WRONG", slow->timing.warm_ms / fused->timing.warm_ms));
       wrong_result = wrong_result || slow->verdict.status != CheckStatus::passed;
     } else {
-      fmt::print("unfused  did not run: {}\n", slow.error().reason);
+      say(fmt::format("unfused  did not run: {}\n", slow.error().reason));
       wrong_result = true;
     }
   }
   Arguments output = arguments;
   if (output.output.empty()) output.output = "fathom-demo.html";
-  if (const int written = write_output(output, session::report_html(checked)); written != done) return written;
-  fmt::print(
-      "\nOpen {} in a browser: every step, why it is legal, where every tensor lives.\nTry next:\n"
-      "  fathom explain {}                        the derivation\n"
-      "  fathom decisions {}                      what you can change\n"
-      "  fathom diff {} --set SITE=CHOICE         what a change changes\n"
-      "  fathom samples                           the other operators\n",
-      output.output, demo_sample, demo_sample, demo_sample);
+  if (written == done) written = write_output(output, session::report_html(checked));
+  if (written == done)
+    say(fmt::format("\nOpen {} in a browser: every step, why it is legal, where every tensor lives.\nTry next:\n", output.output) +
+        table({{fmt::format("  fathom explain {}", demo_sample), "the derivation"},
+               {fmt::format("  fathom decisions {}", demo_sample), "what you can change"},
+               {fmt::format("  fathom diff {} --set SITE=CHOICE", demo_sample), "what a change changes"},
+               {"  fathom samples", "the other operators"}}));
+  if (written != done) return written;
   return wrong_result ? wrong : done;
 }
 
@@ -93,7 +95,7 @@ int doctor(const Arguments& arguments) {
        api ? fmt::format("{}, {} f32 lanes", (*api)->host_cpu(), (*api)->vector_lanes()) : api.error().reason + " " + api.error().hint});
   for (const Target& target : targets())
     rows.push_back({fmt::format("target {}", target.name.text()), target.runs_here && api ? "runs here" : "plans only", target.title});
-  (void)write_output(arguments, arguments.json ? json_list("parts", rows) : table(rows));
+  if (const int written = write_output(arguments, arguments.json ? json_list("parts", rows) : table(rows)); written != done) return written;
   return api ? done : misuse;
 }
 

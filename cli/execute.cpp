@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "device.hpp"
+#include "memory.hpp"
 #include "text.hpp"
 #include "verify.hpp"
 
@@ -58,6 +59,7 @@ int report(const Arguments& arguments, const session::Compilation& compilation, 
   for (const auto& [dimension, value] : default_dims(compilation.program))
     dims += fmt::format("{}{}={}", dims.empty() ? "" : " ", dimension.text(), value);
   const int threads = arguments.threads > 0 ? arguments.threads : static_cast<int>(std::thread::hardware_concurrency());
+  int written = done;
   if (arguments.json) {
     Json conditions{{"target", compilation.target.name.text()}, {"threads", threads},           {"dims", dims},
                     {"checked_elements", verdict.elements},     {"checked_rows", verdict.rows}, {"rows", verdict.of},
@@ -73,9 +75,9 @@ int report(const Arguments& arguments, const session::Compilation& compilation, 
                   {"n", timing.n},
                   {"conditions", conditions}};
     if (!verdict.detail.empty()) document["detail"] = verdict.detail;
-    (void)write_output(arguments, document.dump(2) + "\n");
+    written = write_output(arguments, document.dump(2) + "\n");
   } else {
-    (void)write_output(
+    written = write_output(
         arguments, fmt::format("{} on this machine's CPU, {} threads   {}\n"
                                "result   {}: max error {}, allowed {} ({} elements in {} of {} rows against the reference){}\n"
                                "time     {} (median of {}; 20th to 80th percentile {} to {}), first launch {}\n"
@@ -86,16 +88,26 @@ int report(const Arguments& arguments, const session::Compilation& compilation, 
                                milliseconds_text(timing.p20), milliseconds_text(timing.p80), milliseconds_text(timing.cold_ms),
                                milliseconds_text(execution.compile_ms)));
   }
+  if (written != done) return written;
   return verdict.status == CheckStatus::passed ? done : wrong;
+}
+
+/// Tools read the status of a size that does not fit; what else goes wrong here is for a person.
+int report_refusal(const Arguments& arguments, const Refusal& refusal) {
+  const std::string text = fmt::format("{} {}", refusal.reason, refusal.hint);
+  const bool too_large = refusal.nodes == std::vector<std::string>{resource_limit};
+  if (too_large && arguments.json) {
+    const Json document{{"status", resource_limit}, {"device", "cpu"}, {"detail", text}};
+    if (const int written = write_output(arguments, document.dump(2) + "\n"); written != done) return written;
+  }
+  return fail(refusal.nodes == std::vector<std::string>{"missing"} ? misuse : wrong, "fathom: " + text);
 }
 
 int execute_command(const Arguments& arguments, double seconds, int most) {
   auto [compilation, status] = compile_file(arguments, arguments.positional.front());
   if (!compilation) return status;
   auto execution = execute(*compilation, arguments.threads, seconds, most);
-  if (!execution)
-    return fail(execution.error().nodes == std::vector<std::string>{"missing"} ? misuse : wrong,
-                fmt::format("fathom: {} {}", execution.error().reason, execution.error().hint));
+  if (!execution) return report_refusal(arguments, execution.error());
   return report(arguments, *compilation, *execution);
 }
 
@@ -107,7 +119,7 @@ Result<CpuProgram> compile_for_cpu(const session::Compilation& compilation) {
     return refuse(fmt::format("The plan for {} stops at the {} level.", compilation.target.name.text(), name(ir.level)), {},
                   "Leave --target out to compile for this machine.");
   if (!compilation.target.runs_here)
-    return refuse(fmt::format("{} does not run on this machine.", compilation.target.title), {},
+    return refuse(fmt::format("A kernel for {} does not run on this machine.", compilation.target.name.text()), {},
                   "Leave --target out to compile for this machine.");
   return CpuProgram::compile(ir.module());
 }
@@ -117,6 +129,7 @@ Result<Execution> execute(const session::Compilation& compilation, int threads, 
   const DimValues dims = default_dims(program);
   auto compiled = compile_for_cpu(compilation);
   if (!compiled) return tl::unexpected<Refusal>(compiled.error());
+  if (auto fits = fits_in_memory(program, compilation.final_ir().module(), dims); !fits) return tl::unexpected<Refusal>(fits.error());
   const interp::Arrays inputs = interp::make_inputs(program, dims, "gaussian", data_seed);
   auto arguments = make_arguments(program, inputs, dims, threads);
   if (!arguments) return tl::unexpected<Refusal>(arguments.error());

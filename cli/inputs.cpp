@@ -140,11 +140,16 @@ Compiled compile_file(const Arguments& arguments, const std::string& file, const
   return {*std::move(compilation), done};
 }
 
+int print_output(const std::string& text) {
+  if (std::ferror(stdout) != 0) return misuse;  // said already
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return done;
+  if (errno == EPIPE) return misuse;  // the reader has what it wanted
+  return fail(misuse, fmt::format("fathom: cannot write to standard output: {}", std::strerror(errno)));
+}
+
 int write_output(const Arguments& arguments, const std::string& text) {
-  if (arguments.output.empty()) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return done;
-  }
+  if (arguments.output.empty() || arguments.output == "-") return print_output(text);
   std::ofstream stream(arguments.output, std::ios::binary);
   stream << text;
   stream.close();

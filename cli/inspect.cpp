@@ -187,12 +187,13 @@ int compile(const Arguments& arguments) {
   const std::string emit = arguments.emit.empty() ? "kernel" : arguments.emit;
   const bool code = emit == "code" || emit == "asm";
   const auto level = level_named(emit);
-  if (!level && !code) return fail(misuse, fmt::format("--emit {}: choose math, loop, tile, kernel, code or asm", emit));
+  if (!level && !code) return fail(misuse, fmt::format("fathom compile: --emit {}: choose math, loop, tile, kernel, code or asm", emit));
   auto [compilation, status] = compile_file(arguments, arguments.positional.front());
   if (!compilation) return status;
   if (code) return compile_code(arguments, *compilation, emit == "asm");
   const Step* step = last_step_at(*compilation, *level);
-  if (step == nullptr) return fail(wrong, fmt::format("No step reaches the {} level on {}.", emit, compilation->target.name.text()));
+  if (step == nullptr)
+    return fail(wrong, fmt::format("fathom compile: no step reaches the {} level on {}.", emit, compilation->target.name.text()));
   if (arguments.json) return write_output(arguments, json_object({{"level", emit}, {"text", print(step->after)}}));
   return write_output(arguments, print(step->after));
 }

@@ -22,12 +22,12 @@ int list_samples(const Arguments& arguments) {
 }
 
 int list_targets(const Arguments& arguments) {
-  std::vector<std::vector<std::string>> rows{{"target", "lanes", "on chip", "runs here", "matrix atoms", "what it is"}};
+  std::vector<std::vector<std::string>> rows{{"target", "lanes", "on chip", "runs here", "what it is", "matrix atoms"}};
   for (const Target& target : targets()) {
     std::string atoms;
     for (const MatrixAtom& atom : target.atoms) atoms += (atoms.empty() ? "" : " ") + atom.name.text();
     rows.push_back({target.name.text(), fmt::format("{}", target.lanes), bytes_text(static_cast<double>(target.shared_bytes)),
-                    target.runs_here ? "yes" : "no", atoms, target.title});
+                    target.runs_here ? "yes" : "no", target.title, atoms});
   }
   if (arguments.json) return write_output(arguments, json_list("targets", rows));
   return write_output(arguments, table(rows));

@@ -1,10 +1,14 @@
 // fathom: the command line (DESIGN 11). One table makes the parser, the help and the completion.
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "commands.hpp"
 #include "text.hpp"
@@ -24,7 +28,7 @@ std::span<const Command> commands() {
       {"decisions", "FILE[:OPERATOR]", "every choice, its alternatives and what was refused",
        "Override one with --set site=choice, or keep several in a file for --trace.", decisions},
       {"check", "FILE[:OPERATOR]", "check every step on many shapes and data families",
-       "Exits 1 if a case failed. `inconclusive` is neither passed nor failed; how many is printed.", check},
+       "Exits 1 if a case failed, or if there was none. `inconclusive` is neither passed nor failed; how many is printed.", check},
       {"run", "FILE[:OPERATOR]", "compile for this machine, run, check the result, time it shortly",
        "--threads N limits the threads (default: one a core).", run},
       {"time", "FILE[:OPERATOR]", "check the result, then time it thoroughly", "Cold and warm times with percentiles and conditions.",
@@ -70,13 +74,17 @@ Exit status: 0 done; 1 the program or the result is wrong; 2 wrong usage or a mi
 int help(const std::string& name) {
   for (const Command& command : commands()) {
     if (command.name != name) continue;
-    fmt::print("usage: fathom {} {} [options]\n\n{}.\n{}\n\n`fathom help` lists the options.\n", command.name, command.arguments,
-               command.summary, command.details);
-    return done;
+    return print_output(fmt::format("usage: fathom {} {} [options]\n\n{}.\n{}\n\n`fathom help` lists the options.\n", command.name,
+                                    command.arguments, command.summary, command.details));
   }
   if (!name.empty()) return fail(misuse, fmt::format("fathom: there is no command `{}`; fathom help lists them.", name));
-  fmt::print("{}", overview());
-  return done;
+  return print_output(overview());
+}
+
+constexpr int most_threads = 1024;
+
+std::size_t words_in(std::string_view text) {
+  return text.empty() ? 0 : 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), ' '));
 }
 
 void add_options(CLI::App& app, Arguments& arguments) {
@@ -91,7 +99,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("-o,--output", arguments.output);
   app.add_option("--emit", arguments.emit);
   app.add_option("--as", arguments.format);
-  app.add_option("--threads", arguments.threads);
+  app.add_option("--threads", arguments.threads)->check(CLI::Range(1, most_threads));
   app.add_flag("--json", arguments.json);
   app.add_flag("--unsound", arguments.unsound);
   app.add_flag("--quick", arguments.quick);
@@ -101,8 +109,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
 int dispatch(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "help";
   if (name == "--version") {
-    fmt::print("fathom {}\n", FATHOM_VERSION);
-    return done;
+    return print_output(fmt::format("fathom {}\n", FATHOM_VERSION));
   }
   if (name == "help" || name == "--help" || name == "-h") return help(argc > 2 ? argv[2] : "");
   for (const Command& command : commands()) {
@@ -120,17 +127,31 @@ int dispatch(int argc, char** argv) {
     }
     if (command.arguments[0] == 'F' && arguments.positional.empty())
       return fail(misuse, fmt::format("usage: fathom {} {} (a file, or a sample: fathom samples)", name, command.arguments));
+    if (const std::size_t taken = words_in(command.arguments); arguments.positional.size() > taken)
+      return fail(misuse, fmt::format("fathom {}: `{}` is one argument too many; usage: fathom {} {}", name, arguments.positional[taken],
+                                      name, command.arguments));
     return command.run(arguments);
   }
   return help(name);
+}
+
+/// Where standard input, output or error came closed, no file that is opened later may take its place: a write to standard output must
+/// fail, not land in that file.
+void occupy_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream)
+    if (fcntl(stream, F_GETFD) == -1 && errno == EBADF) (void)open("/dev/null", stream == 2 ? O_WRONLY : O_RDONLY);
 }
 
 }  // namespace
 }  // namespace fathom::cli
 
 int main(int argc, char** argv) {
+  fathom::cli::occupy_standard_streams();
   try {
     return fathom::cli::dispatch(argc, argv);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "fathom: this machine has not enough memory for that. Make a dimension smaller: --dim NAME=SIZE.\n");
+    return fathom::cli::wrong;
   } catch (const std::exception& error) {
     fmt::print(stderr, "fathom: internal error: {}. Please report it with the command and the file.\n", error.what());
     return fathom::cli::wrong;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "session/text_diff.hpp"
@@ -30,7 +31,10 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
 
 }  // namespace
 
-std::string error(std::optional<double> value) { return value ? fmt::format("{:.1e}", *value) : "-"; }
+std::string error(std::optional<double> value) {
+  if (value && std::isnan(*value)) return "nan";  // its sign says nothing
+  return value ? fmt::format("{:.1e}", *value) : "-";
+}
 
 std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t width) {
   std::vector<std::size_t> widths;

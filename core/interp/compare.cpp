@@ -33,6 +33,9 @@ Verdict judge(double actual, double expected, double bound) {
   return {error > allowed, error, bound};
 }
 
+/// The sign of a NaN says nothing.
+std::string text_of(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
+
 }  // namespace
 
 double share_of_bound(double error, double bound) {
@@ -94,7 +97,7 @@ CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, dou
   result.undetermined = static_cast<std::int64_t>(open);
   if (wrong != 0)
     return failed(fmt::format("{} of {} elements are outside the bound; the worst is {}: {} instead of {}", wrong, actual.data.size(),
-                              place_text(actual.shape, worst_at), actual.data[worst_at], expected.value[worst_at]));
+                              place_text(actual.shape, worst_at), text_of(actual.data[worst_at]), text_of(expected.value[worst_at])));
   if (rms_unfused >= 0 && determined >= rms_elements) {
     const double quarter_ulp =
         is_float(dtype) ? std::sqrt(square / static_cast<double>(determined)) * float_range(dtype).unit_roundoff / 2 : 0;

@@ -88,12 +88,26 @@ bool Machine::node(const loop::NodeRef& ref, int depth) {
   return true;
 }
 
+/// Of a bound: an index of a loop around stands for the first element of its trip; scalars and lists of whole numbers are read.
+std::optional<std::int64_t> Machine::value_of_bound(Expr bound) {
+  DimValues values = dims_;
+  Substitution first;
+  for (const auto& [name, limit] : limits_) {
+    values[name] = limit.first;
+    first[index(name)] = number(limit.first);
+  }
+  if (const auto value = evaluate_integer(bound, values)) return value;
+  if (tensors_read(bound).empty()) return std::nullopt;
+  Ev evaluator = this->evaluator();
+  const Ref column = evaluator.as_kind(evaluator.evaluate(substitute(bound, first)), Kind::integer);
+  if (evaluator.failure() || column->whole.size() != 1 || column->flag(0) != 0) return std::nullopt;
+  return column->whole[0];
+}
+
 bool Machine::loop(const loop::Loop& loop, int depth) {
-  DimValues values = dims_;  // an index of a loop around stands for the first element of its trip
-  for (const auto& [index, limit] : limits_) values[index] = limit.first;
-  const auto lo = evaluate_integer(loop.lo, values);
-  const auto hi = evaluate_integer(loop.hi, values);
-  const auto tile = evaluate_integer(loop.tile, values);
+  const auto lo = value_of_bound(loop.lo);
+  const auto hi = value_of_bound(loop.hi);
+  const auto tile = value_of_bound(loop.tile);
   if (!lo || !hi || !tile || *tile < 1)
     return fail({fmt::format("The loop over {} has no bounds that can be computed here.", loop.index.text()), {loop.index.text()}, {}});
   if (!start_folds(loop.body, loop.index, depth)) return false;
@@ -101,8 +115,8 @@ bool Machine::loop(const loop::Loop& loop, int depth) {
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   if (loop.ranges.empty()) ranges.emplace_back(0, trips);
   for (const loop::TileRange& range : loop.ranges) {
-    const auto first = evaluate_integer(range.lo, values);
-    const auto last = evaluate_integer(range.hi, values);
+    const auto first = value_of_bound(range.lo);
+    const auto last = value_of_bound(range.hi);
     if (!first || !last)
       return fail({fmt::format("A tile range of the loop over {} cannot be computed here.", loop.index.text()), {loop.index.text()}, {}});
     ranges.emplace_back(std::max<std::int64_t>(*first, 0), std::min(*last, trips));

@@ -44,6 +44,7 @@ class Machine {
   [[nodiscard]] bool keep_failure(const Ev& evaluator, Symbol statement);
 
   bool node(const loop::NodeRef& ref, int depth);
+  [[nodiscard]] std::optional<std::int64_t> value_of_bound(Expr bound);
   bool loop(const loop::Loop& loop, int depth);
   bool trip(const loop::Loop& loop, std::int64_t number, std::int64_t lo, std::int64_t hi, int depth);
   bool leaf(Symbol name);

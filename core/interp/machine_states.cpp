@@ -182,9 +182,7 @@ bool Machine::merge_states(const loop::Combine& combine, std::int64_t left, std:
 
 /// Neighbours first, then neighbours of the merged: the tree fold, in index order.
 bool Machine::combine_parts(const loop::Combine& combine) {
-  DimValues values = dims_;
-  for (const auto& [index, limit] : limits_) values[index] = limit.first;
-  const auto count = evaluate_integer(combine.count, values);
+  const auto count = value_of_bound(combine.count);
   if (!count || *count < 0 || *count > part_limit)
     return fail({fmt::format("The combine over {} has no count that can be computed here.", combine.split.text()), {}, {}});
   for (const Symbol name : combine.statements) {

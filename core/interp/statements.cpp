@@ -51,14 +51,14 @@ void prepare_reduction(const math::Program& program, const math::Reduction& redu
   replace(program, prepared.repair->project, axes, failure);
 }
 
-/// nullopt where an extent has no value or the tensor is too large.
+/// nullopt where an extent has no value or the tensor has more elements than 64 bits count. Inputs are there already: how large they may be
+/// is for those to say who make them.
 std::optional<std::vector<std::int64_t>> shape_of(const math::Parameter& param, const DimValues& dims) {
   std::vector<std::int64_t> shape;
   std::int64_t total = 1;
   for (const Expr extent : param.extents) {
     const auto value = evaluate_integer(extent, dims);
-    if (!value || *value < 0 || __builtin_mul_overflow(total, std::max<std::int64_t>(*value, 1), &total) || total > tensor_limit)
-      return std::nullopt;
+    if (!value || *value < 0 || __builtin_mul_overflow(total, std::max<std::int64_t>(*value, 1), &total)) return std::nullopt;
     shape.push_back(*value);
   }
   return shape;

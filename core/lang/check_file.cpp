@@ -114,6 +114,12 @@ class FileChecker {
       }
       return builtin_reducer(name);
     };
+    names.fixed_value = [this](Expr e) {
+      DimValues fixed;
+      for (const math::Dimension& dimension : dims_)
+        if (!dimension.runtime) fixed[dimension.name] = dimension.value;
+      return evaluate_integer(e, fixed);
+    };
     names.candidates = [this] {
       std::vector<std::string> all;
       for (const auto& [name, span] : values_) all.push_back(name.text());

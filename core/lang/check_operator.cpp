@@ -91,6 +91,7 @@ class OperatorChecker {
       return std::pair(quoted(name) + " is a parameter; an extent is made of dimensions", "declare `dim " + name.text() + " = runtime …`");
     };
     names.candidates = [this] { return scope_.candidates(false); };
+    names.fixed_value = scope_.names({}).fixed_value;
     if (syntax.kind == SyntaxKind::name && scope_.dimension(syntax.name) == nullptr && !scope_.constant(syntax.name) &&
         declared_.count(syntax.name) == 0) {
       const std::string near = suggest(syntax.name.text(), scope_.candidates(false));

@@ -33,7 +33,8 @@ class Lowering {
       case SyntaxKind::cast:
         return with_args(s, [&](const std::vector<Expr>& args) { return cast(s.dtype, args[0]); });
       case SyntaxKind::operation:
-        return with_args(s, [&](std::vector<Expr> args) { return fathom::make(s.op, std::move(args)); });
+        return with_args(s,
+                         [&](std::vector<Expr> args) { return divides_by_zero(s, args) ? Expr{} : fathom::make(s.op, std::move(args)); });
       case SyntaxKind::tuple:
         return with_args(s, [&](std::vector<Expr> args) { return tuple(std::move(args)); });
     }
@@ -56,6 +57,17 @@ class Lowering {
   Expr with_args(const Syntax& s, Build build) {
     auto args = args_of(s);
     return args ? build(std::move(*args)) : Expr{};
+  }
+
+  bool divides_by_zero(const Syntax& s, const std::vector<Expr>& args) {
+    if ((s.op != Op::floordiv && s.op != Op::mod) || !scope_.fixed_value || scope_.fixed_value(args[1]) != 0) return false;
+    std::string values;
+    for (const Symbol name : dims_in(args[1]))
+      values += (values.empty() ? " (" : ", ") + name.text() + " = " + std::to_string(scope_.fixed_value(dim(name)).value_or(0));
+    if (!values.empty()) values += ")";
+    sink_.error(s.span, "`" + print(fathom::make(s.op, args)) + "` divides by 0" + values,
+                values.empty() ? "" : "change the dimensions in the file, or with `--dim`");
+    return true;
   }
 
   [[nodiscard]] bool is_bound(Symbol name) const {

@@ -99,6 +99,7 @@ Scope OperatorScope::names(const std::vector<Symbol>& axes) const {
     return std::nullopt;
   };
   scope.candidates = [this] { return candidates(false); };
+  if (!file.is_level_text) scope.fixed_value = [this](Expr e) { return evaluate_integer(e, facts.fixed()); };
   return scope;
 }
 

@@ -109,6 +109,8 @@ struct Scope {
   std::function<Expr(const Syntax&, std::vector<Expr>)> indexed_call;
   /// A message and a cure for a name that `bare` does not know, where there is a better one than "not defined"; may be empty.
   std::function<std::optional<std::pair<std::string, std::string>>(Symbol)> explain;
+  /// The value of an integer that every launch gives: a divisor that is 0 is reported. Empty: divisors are not looked at.
+  std::function<std::optional<std::int64_t>(Expr)> fixed_value;
   /// Names to suggest for one that is unknown; may be empty.
   std::function<std::vector<std::string>()> candidates;
 };

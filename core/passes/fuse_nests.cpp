@@ -142,7 +142,10 @@ class Merger {
     for (const Symbol name : b_.body) {
       Statement& each = statement(name);
       Statement moved = with_values(each, [&](Expr e) { return substitute(e, running); });
-      if (each.map() != nullptr && !(moved.map()->value == each.map()->value)) originals_[name] = each;
+      const std::set<Symbol> reads = reads_of(each);  // what reads a running value is a running value itself, in the same words
+      const bool follows =
+          std::any_of(originals_.begin(), originals_.end(), [&](const auto& other) { return reads.contains(other.first); });
+      if (each.map() != nullptr && (follows || !(moved.map()->value == each.map()->value))) originals_[name] = each;
       each = std::move(moved);
     }
     if (!is_free_of(complete)) take_terms(*found);
@@ -204,16 +207,29 @@ class Merger {
     return readers;
   }
 
-  /// Inside the loop an elementwise statement now stands at the running reference. Who reads it elsewhere gets the original.
+  /// The names, those that are computed from others before those.
+  [[nodiscard]] std::vector<Symbol> readers_first(const std::vector<Symbol>& names) const {
+    std::vector<Symbol> ordered;
+    for (auto each = program_.math.statements.rbegin(); each != program_.math.statements.rend(); ++each) {
+      if (std::find(names.begin(), names.end(), each->name) != names.end()) ordered.push_back(each->name);
+    }
+    return ordered;
+  }
+
+  /// Inside the loop an elementwise statement now stands at the running reference. Who reads it elsewhere gets the original; an original
+  /// is such a reader of the statements that it is computed from.
   void part_from_outside() {
-    for (const auto& [name, original] : originals_) {
+    std::vector<Symbol> names;
+    for (const auto& each : originals_) names.push_back(each.first);
+    for (const Symbol name : readers_first(names)) {
+      const Statement& original = originals_.at(name);
       if (readers_outside(name).empty() && !is_result(program_.math, name)) continue;
       Symbol inside(name.text() + "~");
       while (program_.math.find(inside) != nullptr) inside = Symbol(inside.text() + "~");
       Statement running = statement(name);
       running.name = inside;
       const auto at = std::find_if(program_.math.statements.begin(), program_.math.statements.end(),
-                                   [&, wanted = name](const Statement& each) { return each.name == wanted; });
+                                   [&](const Statement& each) { return each.name == name; });
       *at = original;
       program_.math.statements.insert(at, std::move(running));
       for (Symbol& each : b_.body) {
@@ -295,7 +311,7 @@ class Merger {
     const std::size_t here = all.size() - 1;
     all.insert(all.end(), after.begin(), after.end());
     all.insert(all.end(), nests_.begin() + static_cast<std::ptrdiff_t>(site_.nest) + 1, nests_.end());
-    for (const Symbol name : homeless_) settle(all, here, name);
+    for (const Symbol name : readers_first(homeless_)) settle(all, here, name);
     if (!equal_ranges(a_.folds.back(), b_.folds.back())) {
       all[here].folds.back().ranges = bounds_by_mask(program_, all, here).ranges;
       compute_what_is_read(program_, all);

@@ -168,12 +168,14 @@ Result<Ir> name_apart(const Ir& ir, StepLog& log) {
   unite_by_parameters(program, axes);
   unite_by_analysis(program, log.analysis(), axes);
   const std::map<Occurrence, Symbol> names = names_of(axes);
-  std::vector<std::string> told_apart;
   for (math::Statement& statement : program.statements) statement = renamed(statement, names);
+  std::map<std::pair<Symbol, Symbol>, std::vector<std::string>> renamed_in;  // old and new name -> statements
   for (const auto& [occurrence, name] : names) {
-    const std::string line = fmt::format("{} of {} is {}", occurrence.second.text(), occurrence.first.text(), name.text());
-    if (name != occurrence.second) told_apart.push_back(line);
+    if (name != occurrence.second) renamed_in[{occurrence.second, name}].push_back(occurrence.first.text());
   }
+  std::vector<std::string> told_apart;
+  for (const auto& [change, statements] : renamed_in)
+    told_apart.push_back(fmt::format("{} of {} is now {}", change.first.text(), listed(statements), change.second.text()));
   Ir after = told_apart.empty() ? ir : make_ir(program);
   log.set_normalised(std::move(program));
   StepLog::Note note;
@@ -181,7 +183,7 @@ Result<Ir> name_apart(const Ir& ir, StepLog& log) {
   note.title = "Name the axes apart";
   const auto count = static_cast<std::int64_t>(axes.sets().size());
   note.says = fmt::format("{} {}{}.", capital(number_word(count)), count == 1 ? "axis" : "axes",
-                          told_apart.empty() ? "" : ": " + listed(told_apart));
+                          told_apart.empty() ? "" : "; " + listed(told_apart));
   log.step(std::move(note), after);
   return after;
 }

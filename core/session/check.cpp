@@ -41,8 +41,9 @@ bool is_defined(const std::map<Symbol, interp::Bounded>& expected) {
   return !interp::says_too_little(open, elements);
 }
 
+/// `why_not`: set where the text has no value on these inputs, so that nothing can be compared.
 std::optional<Experiment> prepare(const SmallPlan& plan, const std::string& family, std::uint64_t seed,
-                                  const std::vector<std::int64_t>& edges) {
+                                  const std::vector<std::int64_t>& edges, std::string& why_not) {
   if (!plan.fault.empty()) return Experiment{&plan, family, {}, {}, {}, {}};
   Experiment experiment{&plan, family, interp::make_inputs(plan.program, plan.shape, family, seed, edges), {}, {}, {}};
   interp::BoundOptions options;
@@ -50,7 +51,10 @@ std::optional<Experiment> prepare(const SmallPlan& plan, const std::string& fami
   options.moves = moves_of(plan);
   const auto references = interp::References::of(plan.program, experiment.inputs, plan.shape);
   auto expected = references ? references->at(options) : tl::unexpected(references.error());
-  if (!expected) return std::nullopt;
+  if (!expected) {
+    why_not = expected.error().reason;
+    return std::nullopt;
+  }
   experiment.expected = std::move(expected->results);
   if (interp::holds_special_values(family) && !is_defined(experiment.expected)) return std::nullopt;
   for (const auto& narrowings : narrowings_after(plan.record)) {
@@ -121,11 +125,12 @@ class StepCheck {
 
   /// failed if any case failed or the errors are too large on the whole; inconclusive if too many elements are undetermined; the figures
   /// are of the case nearest to (or furthest over) its bound.
-  [[nodiscard]] Check finish() {
+  /// `why_not`: why the experiments are none, if they are.
+  [[nodiscard]] Check finish(const std::string& why_not) {
     for (const auto& [result, squares] : squares_) judge_squares(result, squares);
     Check check;
     check.status = cases_.empty() ? CheckStatus::skipped : CheckStatus::passed;
-    if (cases_.empty()) check.reason = "No small plan of this program has this step.";
+    if (cases_.empty()) check.reason = why_not.empty() ? "No small plan of this program has this step." : why_not;
     interp::Worst worst;
     for (const CheckCase& one : cases_) {
       check.elements += one.elements;
@@ -209,10 +214,15 @@ void for_each(const CheckOptions& options, std::size_t count, const std::functio
   for (std::size_t i = 0; i < count; ++i) f(i);
 }
 
+struct Experiments {
+  std::vector<Experiment> all;
+  std::string why_none;  ///< where there are none
+};
+
 /// Each family on `shapes_a_family` plans, turn by turn, so that every shape sees some family of each kind; random data and data that masks
 /// whole tiles on all of them.
-std::vector<Experiment> experiments(const Compilation& compilation, const std::vector<SmallPlan>& plans, bool miniature,
-                                    std::size_t shapes_a_family, const CheckOptions& options) {
+Experiments experiments(const Compilation& compilation, const std::vector<SmallPlan>& plans, bool miniature, std::size_t shapes_a_family,
+                        const CheckOptions& options) {
   std::vector<std::pair<const SmallPlan*, std::string>> wanted;
   const auto edges = tile_edges(compilation, miniature);
   const auto families = interp::data_families(compilation.program);
@@ -223,11 +233,18 @@ std::vector<Experiment> experiments(const Compilation& compilation, const std::v
       wanted.emplace_back(&plans[p], families[f]);
     }
   std::vector<std::optional<Experiment>> prepared(wanted.size());
-  for_each(options, wanted.size(), [&](std::size_t i) { prepared[i] = prepare(*wanted[i].first, wanted[i].second, options.seed, edges); });
-  std::vector<Experiment> all;
+  std::vector<std::string> why_not(wanted.size());
+  for_each(options, wanted.size(),
+           [&](std::size_t i) { prepared[i] = prepare(*wanted[i].first, wanted[i].second, options.seed, edges, why_not[i]); });
+  Experiments found;
   for (auto& one : prepared)
-    if (one) all.push_back(*std::move(one));
-  return all;
+    if (one) found.all.push_back(*std::move(one));
+  if (!found.all.empty()) return found;
+  found.why_none = "The program is defined at no small shape.";
+  for (std::size_t i = wanted.size(); i-- > 0;)
+    if (!why_not[i].empty())
+      found.why_none = fmt::format("On {} data the text itself has no value to compare with: {}", wanted[i].second, why_not[i]);
+  return found;
 }
 
 struct Detail {
@@ -250,7 +267,7 @@ bool leaves_ir(const std::vector<Step>& steps, std::size_t k) {
 struct Cases::Prepared {
   std::uint64_t seed = 1;
   std::vector<SmallPlan> plans;
-  std::vector<Experiment> experiments;
+  Experiments experiments;
 };
 
 Cases::Cases(const Compilation& compilation, Level level, const CheckOptions& options) {
@@ -264,8 +281,8 @@ Cases::Cases(const Compilation& compilation, Level level, const CheckOptions& op
 
 Check Cases::check(const Step& step, const Edit& edit) const {
   StepCheck check(step, prepared_->seed, edit);
-  for (const Experiment& one : prepared_->experiments) check.run(one);
-  return check.finish();
+  for (const Experiment& one : prepared_->experiments.all) check.run(one);
+  return check.finish(prepared_->experiments.why_none);
 }
 
 void check_steps(Compilation& compilation, const CheckOptions& options) {

@@ -104,6 +104,21 @@ class Usage(Contract):
         self.assert_fails(2, ["html", "trace"], "export", "softmax", "--as", "pdf")
         self.assert_fails(2, ["--dim"], "explain", "attention", "--dim")
 
+    def test_messages_say_who_speaks(self):
+        for arguments in (("compile", "softmax", "--emit", "poem"), ("export", "softmax", "--as", "pdf"), ("compile", "softmax", "--dim", "x"),
+                          ("run", "softmax", "--threads", "0"), ("compile", "attention", "--target", "sm_80")):
+            self.assertRegex(fathom(*arguments).stderr, r"(?m)^fathom( \w+)?: ", arguments)
+
+    def test_threads_are_few_and_some(self):
+        for threads in ("-1", "0", "100000", "x"):
+            self.assert_fails(2, ["--threads"], "run", "softmax", "--threads", threads)
+
+    def test_what_a_command_does_not_take_is_not_ignored(self):
+        for arguments in (["compile", "softmax", "rmsnorm"], ["check", "softmax", "rmsnorm"], ["show", "softmax", "0", "rmsnorm"],
+                          ["diff", "softmax", "softmax", "rmsnorm"], ["samples", "softmax", "rmsnorm"], ["targets", "rmsnorm"],
+                          ["doctor", "rmsnorm"]):
+            self.assert_fails(2, ["`rmsnorm`", "too many"], *arguments)
+
     def test_a_dimension_that_the_file_lacks(self):
         self.assert_fails(1, ["Q"], "explain", "attention", "--dim", "Q=4")
 
@@ -122,6 +137,35 @@ class Usage(Contract):
 
     def test_a_place_that_cannot_be_written(self):
         self.assert_fails(2, ["cannot write"], "compile", "softmax", "-o", os.path.join(self.folder.name, "no", "where"))
+
+
+class StandardOutput(Contract):
+    def shell(self, script):
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=240, check=False, cwd=self.folder.name,
+                              env={**os.environ, "FATHOM": FATHOM})
+
+    def test_what_cannot_be_written_is_said(self):
+        tiny = self.file("tiny.fathom", TINY)
+        for command in ("samples softmax", "help", "help run", "--version", "targets", "completion", "compile attention", f"check {tiny} --json",
+                        "explain softmax", "steps softmax --quick", "decisions softmax", "doctor", "demo", "export softmax --quick"):
+            for place in (">/dev/full", ">&-"):
+                done = self.shell(f'"$FATHOM" {command} {place}')
+                self.assertEqual(done.returncode, 2, f"{command} {place}: {done.stderr}")
+                self.assertIn("cannot write to standard output", done.stderr, f"{command} {place}")
+                self.assertEqual(done.stderr.count("cannot write"), 1, f"{command} {place}")
+
+    def test_a_reader_that_has_enough_ends_it_quietly(self):
+        for command in ("compile attention", "samples attention", "help"):
+            done = self.shell(f'"$FATHOM" {command} | head -1')
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(done.stdout.count("\n"), 1)
+
+    def test_a_closed_output_does_not_matter_to_a_file(self):
+        done = self.shell('"$FATHOM" compile softmax -o plan.txt >&- && cat plan.txt')
+        self.assertEqual((done.returncode, done.stdout), (0, fathom("compile", "softmax").stdout))
+
+    def test_a_dash_is_standard_output(self):
+        self.assertEqual(self.shell('"$FATHOM" compile softmax -o - && ls').stdout, fathom("compile", "softmax").stdout)
 
 
 class Programs(Contract):
@@ -164,6 +208,13 @@ class Programs(Contract):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for name in ("x86-64", "blackboard", "sm_80", "sm_90a"):
             self.assertRegex(done.stdout, rf"(?m)^{name} ")
+        self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 140)
+
+    def test_a_division_by_zero_has_a_place(self):
+        path = self.file("zero.fathom", "dim T = 4\nconst c = 1 // 0\noperator f(x: f32[T]) -> (y: f32[T]) { y[j] = x[j] * c }\n")
+        self.assert_fails(1, ["zero.fathom:2:11", "`1 // 0` divides by 0"], "explain", path)
+        text = self.assert_fails(1, ["`H // Hk` divides by 0 (Hk = 0)", "--dim"], "explain", "attention", "--dim", "H=0", "--dim", "Hk=0")
+        self.assertNotIn("run-time", text)
 
 
 class Documents(Contract):
@@ -215,6 +266,10 @@ class Documents(Contract):
         self.assertEqual([step["id"] for step in quick["steps"]], ids)
         self.assertIsNone(quick["steps"][0]["check"]["max_error"])
 
+    def test_a_step_that_renames_says_what(self):
+        step = self.document("steps", "attention", *SMALL, "--dim", "Hk=1", "--quick")["steps"][3]
+        self.assertEqual((step["id"], step["says"]), ("name-apart", "Six axes; d of o and o.sum is now d.o."))
+
     def test_decisions(self):
         document = self.document("decisions", "attention_nomask")
         for decision in document["decisions"]:
@@ -240,6 +295,14 @@ class Documents(Contract):
             self.assertIsInstance(check["shape"], dict)
         text = fathom("check", path).stdout
         self.assertRegex(text, r"0 failed, \d+ inconclusive\n$")
+
+    def test_a_check_that_checked_nothing_says_why(self):
+        path = self.file("open.fathom", "dim T = runtime 8, U = runtime 8\noperator f(x: f32[T]) -> (y: f32[T]) where T == U\n"
+                                        "{\n  y[j] = x[j] + j // (T - U)\n}\n")
+        done = fathom("check", path)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nothing was checked", done.stderr)
+        self.assertIn("has no value", done.stderr)
 
     def test_diff(self):
         document = self.document("diff", "attention_nomask", "--set", "o/j/tile=32")
@@ -395,6 +458,21 @@ class OnThisMachine(Contract):
             done = fathom("compile", "softmax", "--emit", emit)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(word, done.stdout)
+
+    def test_a_size_that_does_not_fit_is_refused_before_it_is_tried(self):
+        path = self.file("tiny.fathom", TINY)
+        size = ("--dim", "N=1099511627776")
+        for command in ("run", "time"):
+            self.assert_fails(1, ["4.00 TiB", "available", "--dim N="], command, path, *size)
+        document = self.document("run", path, *size, status=1)
+        self.assertEqual(document["status"], "resource_limit")
+        self.assertIn("4.00 TiB", document["detail"])
+
+    def test_the_columns_of_the_demo_stand_under_each_other(self):
+        done = fathom("demo", *SMALL, "--dim", "Hk=1", cwd=self.folder.name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        places = [re.match(r"  (\S+ )+ +", line).end() for line in done.stdout.split("Try next:\n")[1].splitlines()]
+        self.assertEqual((len(places), len(set(places))), (4, 1), done.stdout)
 
     def test_another_machines_plan_does_not_run_here(self):
         self.assert_fails(1, ["--target"], "run", "softmax", "--dim", "R=8", "--dim", "C=64", "--target", "blackboard")

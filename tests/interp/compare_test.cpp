@@ -20,6 +20,12 @@ TEST(Compare, fails_on_a_nan_on_one_side) {
   EXPECT_EQ(status(row({1, nan}), expected({1, nan})), CheckStatus::passed);
 }
 
+TEST(Compare, says_nan_without_a_sign) {
+  for (const double sign : {-1.0, 1.0}) {
+    const CheckCase one = compare(row({std::copysign(nan, sign)}), expected({1}), DType::f32, -1);
+    EXPECT_EQ(one.detail, "1 of 1 elements are outside the bound; the worst is [0]: nan instead of 1");
+  }
+}
 TEST(Compare, fails_on_the_sign_of_infinity_and_on_an_infinity_on_one_side) {
   EXPECT_EQ(status(row({inf}), expected({-inf})), CheckStatus::failed);
   EXPECT_EQ(status(row({inf}), expected({3e38})), CheckStatus::failed);

@@ -148,6 +148,41 @@ TEST(Loop, tile_ranges_say_which_trips_are_taken) {
             run_of(make_ir(rolling(repaired(program), 4)), hidden).at(Symbol("o")).data);
 }
 
+TEST(Loop, bounds_follow_scalars_and_lists) {
+  const auto program = lang::parse_loop(
+      "dim B = 4, T = 10\n\n"
+      "loops f(s: f32[T], st: i32[B], en: i32[B], most: i32) -> (n: f32[B], p: f32)\n{\n"
+      "  {\n"
+      "    parallel b in 0:B by 1 {\n"
+      "      fold j in st[b]:min(en[b], most) by 3 [open 0:max(min(en[b], most) - st[b] + 2, 0) // 3] {\n"
+      "        n[b in 0:B] = sum[j in st[b]:min(en[b], most)](s[j])\n"
+      "      }\n"
+      "    }\n"
+      "    fold k in 0:most by 4 {\n"
+      "      p = sum[k in 0:most](s[k])\n"
+      "    }\n"
+      "  }\n}\n");
+  ASSERT_TRUE(program) << program.error().front().message;
+  const std::vector<double> s = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, starts = {0, 3, 7, 5}, ends = {10, 9, 7, 2};
+  for (const std::int64_t most : {0, 1, 8, 10}) {
+    const Arrays inputs{{Symbol("s"), row(s)},
+                        {Symbol("st"), row(starts, DType::i32)},
+                        {Symbol("en"), row(ends, DType::i32)},
+                        {Symbol("most"), array({}, {static_cast<double>(most)}, DType::i32)}};
+    const Arrays results = run_of(make_ir(*program), inputs);
+    double total = 0;
+    for (std::int64_t k = 0; k < most; ++k) total += s[static_cast<std::size_t>(k)];
+    EXPECT_EQ(results.at(Symbol("p")).data[0], total) << most;
+    for (std::size_t b = 0; b < 4; ++b) {
+      double expected = 0;
+      for (auto j = static_cast<std::size_t>(starts[b]); j < std::min(static_cast<std::size_t>(ends[b]), static_cast<std::size_t>(most));
+           ++j)
+        expected += s[j];
+      EXPECT_EQ(results.at(Symbol("n")).data[b], expected) << most << " " << b;
+    }
+  }
+}
+
 TEST(Observer, sees_running_states_and_then_every_element_of_the_result) {
   const auto program = parse(softmax_times_v);
   const Arrays inputs = make_inputs(program, default_dims(program), "gaussian", 3);

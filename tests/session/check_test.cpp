@@ -73,6 +73,39 @@ const char* const by_hand =
     "  l[i]   = sum[j](e[i,j])\n"
     "  o[i,d] = sum[j](e[i,j] * v[j,d]) / l[i]\n";
 
+void expect_none_fails(const std::string& text, Level last) {
+  for (const char* target : {"x86-64", "blackboard"}) {
+    Compilation checked = *compiled(text, {}, {}, target);
+    check_steps(checked, {});
+    for (const Step& step : checked.record.steps) {
+      if (step.level > last) continue;
+      EXPECT_NE(step.check.status, CheckStatus::failed) << text << target << ": " << step.id << ": " << step.check.reason;
+      EXPECT_FALSE(step.check.cases.empty()) << text << target << ": " << step.id;
+    }
+  }
+}
+
+TEST(Check, loops_over_ranges_that_scalars_and_lists_give_do_not_fail) {
+  const std::string list = "dim B = 4, N = 20, D = 2\noperator f(s: f32[N], v: f32[N,D], st: i32[B], en: i32[B]) -> ";
+  for (const std::string& text :
+       {std::string("dim T = 16\noperator f(s: f32[T], hi: i32) -> (n: f32) where 0 <= hi, hi <= T\n{\n  n = sum[j in 0:hi](s[j])\n}\n"),
+        list + "(o: f32[B])\n{\n  o[b] = sum[j in st[b]:en[b]](where(j < N, s[j], 0))\n}\n",
+        list + "(o: f32[B])\n{\n  l[b] = max[j in 0:en[b]](s[j])\n  o[b] = sum[j in 0:en[b]](exp(s[j] - l[b]))\n}\n",
+        list + "(o: f32[B,D])\n{\n  l[b] = max[j in 0:en[b]](s[j])\n  o[b,d] = sum[j in 0:en[b]](exp(s[j] - l[b]) * v[j,d])\n}\n"})
+    expect_none_fails(text, Level::kernel);
+}
+
+/// c stays in a loop of its own and reads what the loop of m and a computes as it runs: only the complete values of that are meant.
+TEST(Check, what_a_later_loop_reads_of_a_fused_one_is_complete) {
+  for (const std::string& sums :
+       {std::string("  a = sum[j](exp(s[j] - m))\n  c = sum[j]((s[j] - m) * exp(s[j] - m))\n"),
+        std::string("  a = sum[j](exp(s[j] - m) * v[j])\n  c = sum[j](exp(s[j] - m) * v[j] * (s[j] - m))\n"),
+        std::string("  a = sum[j](exp(s[j] - m))\n  c = sum[j](exp(s[j] - m) * cos(exp(s[j] - m)) * cos(s[j] - m))\n"),
+        std::string("  a = sum[j](exp(s[j] - m) * v[j] + exp(s[j] - m))\n  c = sum[j](cos(exp(s[j] - m)))\n")})
+    expect_none_fails("dim T = 40\noperator f(s: f32[T], v: f32[T]) -> (a: f32, c: f32)\n{\n  m = max[j](s[j])\n" + sums + "}\n",
+                      Level::kernel);
+}
+
 TEST(Check, a_repair_that_is_wrong_fails_at_its_step) {
   Inputs inputs = inputs_of(attention_of(by_hand), {}, {}, "blackboard");
   const auto right = compiled(inputs);
