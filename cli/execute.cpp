@@ -75,15 +75,17 @@ int report(const Arguments& arguments, const session::Compilation& compilation, 
                   {"n", timing.n},
                   {"conditions", conditions}};
     if (!verdict.detail.empty()) document["detail"] = verdict.detail;
+    const auto& decisions = compilation.record.decisions;
+    if (std::any_of(decisions.begin(), decisions.end(), [](const Decision& each) { return each.unsound; })) document["unsound"] = true;
     written = write_output(arguments, document.dump(2) + "\n");
   } else {
     written = write_output(
-        arguments, fmt::format("{} on this machine's CPU, {} threads   {}\n"
+        arguments, fmt::format("{} on this machine's CPU, {} thread{}   {}\n"
                                "result   {}: max error {}, allowed {} ({} elements in {} of {} rows against the reference){}\n"
                                "time     {} (median of {}; 20th to 80th percentile {} to {}), first launch {}\n"
                                "compiled in {}\n",
-                               compilation.program.name.text(), threads, dims, status_word(verdict.status), error(verdict.worst.error),
-                               error(verdict.worst.bound), verdict.elements, verdict.rows, verdict.of,
+                               compilation.program.name.text(), threads, threads == 1 ? "" : "s", dims, status_word(verdict.status),
+                               error(verdict.worst.error), error(verdict.worst.bound), verdict.elements, verdict.rows, verdict.of,
                                verdict.detail.empty() ? "" : "\n         " + verdict.detail, milliseconds_text(timing.warm_ms), timing.n,
                                milliseconds_text(timing.p20), milliseconds_text(timing.p80), milliseconds_text(timing.cold_ms),
                                milliseconds_text(execution.compile_ms)));

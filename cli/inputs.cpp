@@ -137,6 +137,9 @@ Compiled compile_file(const Arguments& arguments, const std::string& file, const
   if (!compilation) return {nullptr, fail(wrong, render(compilation.error(), inputs->file_name, inputs->source))};
   for (const Refusal& refusal : (*compilation)->record.refusals)
     fmt::print(stderr, "refused: {}{}{}\n", refusal.reason, refusal.hint.empty() ? "" : " ", refusal.hint);
+  for (const Decision& decision : (*compilation)->record.decisions)
+    if (decision.unsound)
+      fmt::print(stderr, "UNSOUND: {} = {}, which is not derived; results may be wrong\n", decision.site, decision.choice);
   return {*std::move(compilation), done};
 }
 

@@ -63,6 +63,11 @@ std::string explain_one(const Fusion& fusion) {
   return text + (lines.empty() ? "" : "    derivation\n" + table(lines));
 }
 
+bool any_failed(const session::Compilation& compilation) {
+  return std::any_of(compilation.record.steps.begin(), compilation.record.steps.end(),
+                     [](const Step& step) { return step.check.status == CheckStatus::failed; });
+}
+
 }  // namespace
 
 int steps(const Arguments& arguments) {
@@ -70,7 +75,10 @@ int steps(const Arguments& arguments) {
   if (!compilation) return status;
   session::Compilation checked = *compilation;
   if (!arguments.quick) session::check_steps(checked, {.for_each = in_parallel});
-  if (arguments.json) return write_output(arguments, session::steps_json(checked));
+  if (arguments.json) {
+    const int written = write_output(arguments, session::steps_json(checked));
+    return written == done && any_failed(checked) ? wrong : written;
+  }
   std::vector<std::vector<std::string>> rows{{"#", "level", "step", "check", "error / bound", "choice", "says"}};
   int number = 0;
   for (const Step& step : checked.record.steps)
@@ -81,7 +89,10 @@ int steps(const Arguments& arguments) {
                               (step.decision->origin == Origin::by_default ? "" : fmt::format(" ({})", name(step.decision->origin)))
                         : "",
                     step.says});
-  return write_output(arguments, header(checked) + table(rows));
+  std::string text = header(checked) + table(rows);
+  if (any_failed(checked)) text += "\nSteps failed their check: `fathom check` lists where and why.\n";
+  const int written = write_output(arguments, text);
+  return written == done && any_failed(checked) ? wrong : written;
 }
 
 int show(const Arguments& arguments) {
@@ -126,17 +137,18 @@ int decisions(const Arguments& arguments) {
   if (!compilation) return status;
   if (arguments.json) return write_output(arguments, session::decisions_json(*compilation));
   std::string text = header(*compilation);
-  std::vector<std::vector<std::string>> rows{{"site", "choice", "origin", "alternatives", "reason"}};
+  std::vector<std::vector<std::string>> rows{{"site", "choice, predicted", "origin", "alternatives, predicted", "reason"}};
   for (const Decision& decision : compilation->record.decisions) {
+    const auto with_time = [](const std::string& choice, const std::optional<double>& ms) {
+      return ms ? fmt::format("{} ({})", choice, milliseconds_text(*ms)) : choice;
+    };
     std::string others;
     for (const Alternative& each : decision.alternatives) {
       if (each.choice == decision.choice) continue;
-      others +=
-          (others.empty() ? "" : "  ") +
-          (each.refused ? "⊘" + each.choice : each.choice + (each.predicted_ms ? " (" + milliseconds_text(*each.predicted_ms) + ")" : ""));
+      others += (others.empty() ? "" : "  ") + (each.refused ? "⊘" + each.choice : with_time(each.choice, each.predicted_ms));
     }
-    rows.push_back({decision.site, decision.choice + (decision.locked ? " [locked]" : ""), std::string(name(decision.origin)), others,
-                    decision.reason});
+    rows.push_back({decision.site, with_time(decision.choice, decision.predicted_ms) + (decision.locked ? " [locked]" : ""),
+                    std::string(name(decision.origin)), others, decision.reason});
   }
   return write_output(arguments, text + table(rows));
 }
@@ -195,7 +207,10 @@ int compile(const Arguments& arguments) {
   if (step == nullptr)
     return fail(wrong, fmt::format("fathom compile: no step reaches the {} level on {}.", emit, compilation->target.name.text()));
   if (arguments.json) return write_output(arguments, json_object({{"level", emit}, {"text", print(step->after)}}));
-  return write_output(arguments, print(step->after));
+  std::string text;
+  for (const Decision& decision : compilation->record.decisions)
+    if (decision.unsound) text += fmt::format("# UNSOUND: {} = {}, which is not derived\n", decision.site, decision.choice);
+  return write_output(arguments, text + print(step->after));
 }
 
 }  // namespace fathom::cli

@@ -20,13 +20,16 @@ std::span<const Command> commands() {
       {"compile", "FILE[:OPERATOR]", "print the program at a level",
        "--emit math|loop|tile|kernel|code|asm chooses the level (kernel by default); -o writes a file.", compile},
       {"steps", "FILE[:OPERATOR]", "the lowering, step by step, each with its check",
-       "Every step is checked against the reference; --quick leaves the checks out.", steps},
+       "Every step is checked against the reference; --quick leaves the checks out. `=` beside a number: the step changed nothing. Exits 1 "
+       "if a check failed.",
+       steps},
       {"show", "FILE[:OPERATOR] STEP", "the program after one step",
        "STEP is a number or an id from `fathom steps`. --diff shows what the step changed and where every tensor lives.", show},
       {"explain", "FILE[:OPERATOR]", "why reductions fuse, with the derived repair, or why not",
        "One entry a reduction: kind, repair, guard, derivation; refusals name the factor that mixes.", explain},
       {"decisions", "FILE[:OPERATOR]", "every choice, its alternatives and what was refused",
-       "Override one with --set site=choice, or keep several in a file for --trace.", decisions},
+       "Override one with --set site=choice, or keep several in a file for --trace. ⊘: refused. Times are predicted for the target.",
+       decisions},
       {"check", "FILE[:OPERATOR]", "check every step on many shapes and data families",
        "Exits 1 if a case failed, or if there was none. `inconclusive` is neither passed nor failed; how many is printed.", check},
       {"run", "FILE[:OPERATOR]", "compile for this machine, run, check the result, time it shortly",
@@ -60,7 +63,7 @@ FILE is a program in Fathom's notation, or the name of a sample. Options of ever
   --dim NAME=SIZE        give a dimension another size (repeatable)
   --target TARGET        compile for another machine (fathom targets)
   --set SITE=CHOICE      override a decision (repeatable; fathom decisions FILE lists them)
-  --trace FILE           a file of such overrides
+  --trace FILE           a file of such overrides: lines SITE = CHOICE, `lock` in front keeps one (docs/choices.md)
   --precision P          exact | matrix (default) | fast
   --deterministic batch  the same bits for a row whatever the batch
   --unsound              run a repair that was refuted; the result is watermarked

@@ -64,6 +64,7 @@ struct Decision {
   std::string choice;
   Origin origin = Origin::by_default;
   bool locked = false;
+  bool unsound = false;  ///< taken although it is refuted: everything made of it carries that
   std::optional<double> predicted_ms;
   std::string reason;                     ///< one sentence: why this choice
   std::vector<Alternative> alternatives;  ///< the choice itself included

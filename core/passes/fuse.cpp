@@ -150,6 +150,8 @@ class Fuser {
     decision = log_->decide(std::move(decision), [&](std::string_view written) { return judge(written, fusion, *repair, unsound); });
     if (!unsound || decision.choice == fusion.repair_text || repair->carried.size() != 1) return false;
     repair->carried.front().move = unsound;
+    log_->mark_unsound();
+    decision.unsound = true;
     note.says += fmt::format(" UNSOUND: {} is repaired by {}, which is not derived.", site.consumer.text(), decision.choice);
     return true;
   }

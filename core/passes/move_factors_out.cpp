@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "passes/nest.hpp"
 #include "passes/passes.hpp"
@@ -30,10 +32,36 @@ double evaluations(const math::Program& program, Op op) {
   return total;
 }
 
-std::string what_moved(const math::Program& before, const math::Program& after, const std::vector<DerivationLine>& lines) {
+/// Statements that nothing needs, by their names in the text.
+std::vector<std::string> left_out(const math::Program& before, const math::Program& after,
+                                  const std::map<std::string, std::vector<std::string>>& node_map) {
+  std::set<std::string> kept;
+  std::set<Symbol> read;
+  for (const math::Statement& statement : after.statements) {
+    kept.insert(statement.name.text());
+    if (const auto from = node_map.find(statement.name.text()); from != node_map.end())
+      kept.insert(from->second.begin(), from->second.end());
+  }
+  for (const math::Statement& statement : before.statements)
+    for (const Expr value : values_of(statement)) read.merge(tensors_read(value));
+  std::vector<std::string> names;
+  for (const math::Statement& statement : before.statements) {
+    const bool is_result = before.result(statement.name) != nullptr;
+    if (!is_result && !kept.contains(statement.name.text()) && !read.contains(statement.name)) names.push_back(statement.name.text());
+  }
+  return names;
+}
+
+std::string what_moved(const math::Program& before, const math::Program& after, const std::vector<DerivationLine>& lines,
+                       const std::map<std::string, std::vector<std::string>>& node_map) {
   const double divisions_before = evaluations(before, Op::div), divisions_after = evaluations(after, Op::div);
-  std::string text = lines.empty() ? "Every term is in normal form already"
-                                   : capital(plural(static_cast<std::int64_t>(lines.size()), "rule")) + " applied";
+  std::string text = !lines.empty() ? capital(plural(static_cast<std::int64_t>(lines.size()), "rule")) + " applied"
+                     : math::print(before) == math::print(after)
+                         ? "Every term is in normal form already"
+                         : "No rule applied; operands are put in order, and what terms share is named";
+  if (const std::vector<std::string> names = left_out(before, after, node_map); !names.empty())
+    text += fmt::format("; {} left out, for no result needs {}", listed(names) + (names.size() == 1 ? " is" : " are"),
+                        names.size() == 1 ? "it" : "them");
   if (divisions_after < divisions_before)
     text += fmt::format(": {} divisions become {}", count_text(divisions_before), count_text(divisions_after));
   return text + ".";
@@ -46,7 +74,7 @@ Result<Ir> move_factors_out(const Ir& ir, StepLog& log) {
   StepLog::Note note;
   note.id = "move-factors-out";
   note.title = "Move factors out";
-  note.says = what_moved(ir.math(), form.program, form.lines);
+  note.says = what_moved(ir.math(), form.program, form.lines, form.node_map);
   if (!form.lines.empty()) note.rule = form.lines.front().equation;
   note.node_map = std::move(form.node_map);
   // Why naive forms stay refused belongs where the terms are rewritten: a reader asks here why exp(s) is not split off.

@@ -48,6 +48,9 @@ class StepLog {
   /// alternatives, or that `parse` (when given) refuses, is recorded as a Refusal and the proposal stands. Returns the decision taken.
   Decision decide(Decision proposal, const std::function<Result<void>(std::string_view choice)>& judge = {});
 
+  /// What only the outcome of the last decision tells: it was refuted and runs all the same.
+  void mark_unsound() { record_.decisions.back().unsound = true; }
+
   /// Records a step: everything but before/after/cost/lives/ms, which replay fills. `id` must be unique.
   struct Note {
     std::string id, title, says, rule;

@@ -150,6 +150,7 @@ void StepLog::apply(const TraceEntry& entry, Decision& proposal, const std::func
     return;
   }
   const bool as_proposed = wanted == proposal.choice;
+  if (!as_proposed) proposal.reason = fmt::format("Asked for. By default it would be {}: {}", proposal.choice, proposal.reason);
   proposal.choice = std::move(wanted);
   proposal.locked = entry.locked;
   // A constraint that the default meets leaves the default its origin.

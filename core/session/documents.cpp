@@ -133,6 +133,8 @@ std::string decisions_json(const Compilation& compilation) {
                          {"choice", decision.choice},
                          {"origin", name(decision.origin)},
                          {"locked", decision.locked},
+                         {"unsound", decision.unsound},
+                         {"unsound", decision.unsound},
                          {"predicted_ms", or_null(decision.predicted_ms)},
                          {"reason", decision.reason},
                          {"alternatives", alternatives}});

@@ -29,7 +29,7 @@ TEST(Targets, the_host_is_described_by_its_vector_width_alone) {
   const Target& host = targets().front();
   int same_width = 0;
   for (const Target& target : targets()) {
-    if (target.name == host.name || target.name.text().rfind("x86-64", 0) != 0 || target.lanes != host.lanes) continue;
+    if (target.name == host.name || target.name.text().rfind("x86-64-v", 0) != 0 || target.lanes != host.lanes) continue;
     ++same_width;
     EXPECT_EQ(host.atoms.front().name, target.atoms.front().name);
     EXPECT_EQ(host.rates.matrix_flops, target.rates.matrix_flops);
