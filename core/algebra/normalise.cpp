@@ -115,6 +115,8 @@ class Arranger {
     flatten(e, plus, minus, true, with, without);
     for (std::vector<Expr>* side : {&with, &without})
       std::stable_sort(side->begin(), side->end(), [&](Expr a, Expr b) { return key(a) < key(b); });
+    // A reference is a plain read and goes first: (s - m) - log(l) keeps digits that (s - log(l)) - m loses.
+    std::stable_sort(without.begin(), without.end(), [](Expr a, Expr b) { return a.is(Op::read) && !b.is(Op::read); });
     Expr total;
     for (Expr part : with) total = total ? binary(plus, total, part) : part;
     for (Expr part : without) total = total ? binary(minus, total, part) : unary(Op::neg, part);
