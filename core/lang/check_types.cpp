@@ -1,4 +1,6 @@
 // Types of a statement's operations, reported at the smallest expression that is wrong.
+#include <algorithm>
+
 #include "lang/statement_checks.hpp"
 
 namespace fathom::lang {
@@ -86,7 +88,27 @@ class TypeChecker {
       if (type.kind == Kind::unknown) return {};
     }
     TypeScope names{[this](Symbol name) { return tensor_type(name); }, [this](Symbol name) { return scope_.reducer(name); }};
-    return s.expr ? reported(inlined_type(s.expr, {}, scope_.file.functions, names), s.span) : Type{};
+    if (!s.expr) return {};
+    divisors(s);
+    return reported(inlined_type(s.expr, {}, scope_.file.functions, names), s.span);
+  }
+  /// A divisor of the function's body that the arguments make 0; one that is 0 whatever they are was reported there.
+  void divisors(const Syntax& s) {
+    const auto divides = [](Expr root) {
+      bool found = false;
+      visit(root, [&](Expr e) { found = found || e.is(Op::floordiv) || e.is(Op::mod); });
+      return found;
+    };
+    const std::vector<math::Function> called = scope_.file.functions.reached_from({s.expr});
+    const bool any = divides(s.expr) || std::any_of(called.begin(), called.end(), [&](const math::Function& function) {
+                       return divides(function.body) || std::any_of(function.locals.begin(), function.locals.end(),
+                                                                    [&](const auto& local) { return divides(local.second); });
+                     });
+    if (!any) return;  // mostly: nothing needs to be written out
+    visit(s.expr.is(Op::call) ? inline_call(s.expr, {}, scope_.file.functions) : s.expr, [&](Expr e) {
+      if ((e.is(Op::floordiv) || e.is(Op::mod)) && evaluate_integer(e.arg(1), scope_.facts.fixed()) == 0)
+        scope_.sink.error(s.span, "`" + s.name.text() + "` divides by 0 here" + scope_.with_values({e.arg(1)}));
+    });
   }
   Type indexed(const Syntax& s) {
     for (const BindSyntax& bind : s.binds) {

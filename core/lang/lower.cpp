@@ -7,6 +7,7 @@ namespace fathom::lang {
 namespace {
 
 constexpr std::size_t most_arguments = 255;
+constexpr std::size_t longest_shown = 80;  // of an expression in a message
 
 class Lowering {
  public:
@@ -65,8 +66,9 @@ class Lowering {
     for (const Symbol name : dims_in(args[1]))
       values += (values.empty() ? " (" : ", ") + name.text() + " = " + std::to_string(scope_.fixed_value(dim(name)).value_or(0));
     if (!values.empty()) values += ")";
-    sink_.error(s.span, "`" + print(fathom::make(s.op, args)) + "` divides by 0" + values,
-                values.empty() ? "" : "change the dimensions in the file, or with `--dim`");
+    std::string text = print(fathom::make(s.op, args));
+    if (text.size() > longest_shown) text = text.substr(0, longest_shown) + "…";
+    sink_.error(s.span, "`" + text + "` divides by 0" + values, values.empty() ? "" : "change the dimensions in the file, or with `--dim`");
     return true;
   }
 
