@@ -316,14 +316,16 @@ class Emitter {
 
   Expr with_shared(Expr e, const Statement& user, const std::vector<Axis>& scope) {
     if (!is_shared(e)) return with_shared_operands(e, user, scope);
-    const auto found = shared_.find(e);
+    const std::vector<Axis> axes = axes_for(e, scope);
+    Place place{e, {}};  // the same value over another range is another tensor
+    for (const Axis& axis : axes) place.second.insert(place.second.end(), {index(axis.index), axis.lo, axis.hi});
+    const auto found = shared_.find(place);
     if (found != shared_.end()) return found->second;
     const Expr value = with_shared_operands(e, user, scope);
     Statement own;
-    own.name = name_for(e, user);
+    own.name = name_for(e, axes, user);
     own.origins = user.origins;
-    for (const Axis& axis : scope)
-      if (free_indices(e).count(axis.index) != 0) own.axes.push_back(axis);
+    own.axes = axes;
     std::vector<Expr> subscripts;
     for (const Axis& axis : own.axes) subscripts.push_back(index(axis.index));
     own.value = Map{value};
@@ -331,19 +333,41 @@ class Emitter {
     if (view_.program().find(own.name) == nullptr)
       normal_.node_map[own.name.text()] = {came_from_.count(user.name) != 0 ? came_from_.at(user.name).text() : user.name.text()};
     normal_.program.statements.push_back(std::move(own));
-    shared_.emplace(e, access);
+    shared_.emplace(std::move(place), access);
     return access;
   }
 
+  /// Those that the value varies with, and those that their ranges vary with.
+  static std::vector<Axis> axes_for(Expr e, const std::vector<Axis>& scope) {
+    std::set<Symbol> needed = free_indices(e);
+    for (std::size_t before = 0; before != needed.size();) {
+      before = needed.size();
+      for (const Axis& axis : scope) {
+        if (needed.count(axis.index) == 0) continue;
+        needed.merge(free_indices(axis.lo));
+        needed.merge(free_indices(axis.hi));
+      }
+    }
+    std::vector<Axis> axes;
+    for (const Axis& axis : scope)
+      if (needed.count(axis.index) != 0) axes.push_back(axis);
+    return axes;
+  }
+
+  static bool are_over_the_same(const std::vector<Axis>& a, const std::vector<Axis>& b) {
+    return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Axis& axis) {
+             return std::any_of(b.begin(), b.end(),
+                                [&](const Axis& other) { return axis.index == other.index && axis.lo == other.lo && axis.hi == other.hi; });
+           });
+  }
+
   /// The text's name of an elementwise statement with that value, else a name after the first user.
-  Symbol name_for(Expr e, const Statement& user) {
+  Symbol name_for(Expr e, const std::vector<Axis>& axes, const Statement& user) {
     Normaliser n(facts_, Roles({}, {}));
     const Sum wanted = n.of(e);
     for (const Statement& statement : view_.program().statements) {
       if (statement.map() == nullptr || view_.program().result(statement.name) != nullptr || taken_.count(statement.name) != 0) continue;
-      std::set<Symbol> axes;
-      for (const Axis& axis : statement.axes) axes.insert(axis.index);
-      if (axes != free_indices(e)) continue;
+      if (!are_over_the_same(statement.axes, axes)) continue;
       if (!equal(n.of(view_.inlined(statement.map()->value)), wanted)) continue;
       taken_.insert(statement.name);
       return statement.name;
@@ -363,7 +387,8 @@ class Emitter {
   std::map<Symbol, std::vector<Expr>> values_;
   std::vector<const Statement*> order_;
   std::map<Expr, int> uses_;
-  std::map<Expr, Expr> shared_;
+  using Place = std::pair<Expr, std::vector<Expr>>;  ///< a value, and the axes that it stands over with their ranges
+  std::map<Place, Expr> shared_;
   std::set<Symbol> taken_;
   NormalForm normal_;
 };

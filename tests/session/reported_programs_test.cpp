@@ -29,6 +29,23 @@ const std::vector<Reported> programs = {
     {"a_softmax_of_distances",
      "dim T = 9\noperator f(x: f32[T]) -> (o: f32[T]) { d[i,j] = (x[i] - x[j]) ^ 2\n p[i,j] = softmax[j](where(i == j, -inf, -d[i,j]))\n"
      " o[i] = sum[j](p[i,j] * x[j]) }\n"},
+    // one value over two ranges was one tensor
+    {"the_same_term_over_two_ranges",
+     "dim T = 9\noperator f(s: f32[T]) -> (o: f32, p: f32) { o = sum[j in 0:4](exp(s[j] / 8) * s[j])\n p = sum[j](exp(s[j] / 8)) }\n"},
+    // the range of a shared term's axis lost its index
+    {"a_term_over_a_range_of_its_row",
+     "dim B = 3, N = 9\noperator f(s: f32[N]) -> (o: f32[B]) { m[b] = max[j in 0:b+2](s[j] * 2)\n o[b] = sum[j in 0:b+2](exp(s[j] * 2 - "
+     "m[b])) }\n"},
+    // (s - log l) - m lost the digits of log l
+    {"a_divergence_of_two_softmaxes",
+     "dim S = 3, T = 9\noperator f(a: f32[S,T], b: f32[S,T]) -> (k: f32[S]) { p[i,j] = logsoftmax[j](a[i,j])\n q[i,j] = "
+     "logsoftmax[j](b[i,j])\n"
+     " k[i] = sum[j](exp(p[i,j]) * (p[i,j] - q[i,j])) }\n"},
+    // x * g alone leaves the range that x / sqrt(c) keeps
+    {"a_norm_with_a_gain",
+     "dim R = 3, C = 9\noperator f(x: f32[R,C], g: f32[C]) -> (y: f32[R,C]) { c[i] = sum[j](x[i,j] ^ 2) / C\n y[i,j] = x[i,j] * rsqrt(c[i] "
+     "+ "
+     "1e-6) * g[j] }\n"},
     // 1 / l behind a sum of no elements
     {"weights_of_what_a_mask_lets_through",
      "dim S = 3, T = 9\noperator f(w: f32[S,T], x: f32[S,T], keep: bool[S,T]) -> (o: f32[S]) {\n l[i] = sum[j](where(keep[i,j], exp(w[i,j] "
@@ -42,7 +59,7 @@ TEST_P(ReportedPrograms, come_out_right) {
     SCOPED_TRACE(target);
     const Compiled fused = compiled(GetParam().text, {}, {}, target);
     ASSERT_TRUE(fused);
-    const std::vector<std::string> families = {"gaussian", "ascending", "descending", "one-hot", "large", "small-integers"};
+    const std::vector<std::string> families = {"gaussian", "ascending", "descending", "one-hot", "large", "small-integers", "tiny"};
     for (const Choices& choices : {Choices{}, all_of(*fused, "fuse", "no"), all_of(*fused, "fold", "split-k")}) {
       const Compiled c = compiled(GetParam().text, {}, choices, target);
       ASSERT_TRUE(c);
