@@ -190,8 +190,12 @@ Sum Normaliser::product(const Sum& a, const Sum& b) {
     if (auto scaled = scale(a, b.terms[0].coefficient)) return std::move(*scaled);
   const auto expands = [&](const Sum& s) { return s.alive.empty() && s.terms.size() > 1 && roles_.of(s.terms) == mixed; };
   const bool distributes = expands(a) || expands(b);
-  const Sum left = expands(a) || a.is_one_term() ? a : !a.alive.empty() && b.is_one_term() ? a : opaque(a);
-  const Sum right = expands(b) || b.is_one_term() ? b : !b.alive.empty() && a.is_one_term() ? b : opaque(b);
+  // The terms of a masked score in one piece: e * (s - m) distributed would lose the digits of the difference.
+  const auto in_one_piece = [&](const Sum& s) {
+    return s.terms.size() < 2 || roles_.of(s.terms) == mixed ? s : Sum{s.alive, opaque(Sum{{}, s.terms}).terms};
+  };
+  const Sum left = expands(a) || a.is_one_term() ? a : !a.alive.empty() && b.is_one_term() ? in_one_piece(a) : opaque(a);
+  const Sum right = expands(b) || b.is_one_term() ? b : !b.alive.empty() && a.is_one_term() ? in_one_piece(b) : opaque(b);
   auto result = left.alive.empty() ? multiply(right, left) : multiply(left, right);
   if (!result) result = multiply(opaque(left).terms.size() == 1 ? opaque(left) : left, opaque(right));
   if (!result) return sum_of(atom(print(a) * print(b)));
@@ -621,12 +625,28 @@ Expr Normaliser::print_ratios(Term& term) const {
   return product;
 }
 
+namespace {
+
+/// exp(s) * s: where s is masked out because it is -inf, 0 * -inf would be NaN. Such a term is masked as a whole.
+bool reads_its_scores(const Term& term) {
+  std::set<Symbol> scores;
+  for (Expr guard : term.guards) scores.merge(tensors_read(guard));
+  for (const Term& part : term.exponent)
+    for (const auto& [factor, power] : part.factors) scores.merge(tensors_read(factor));
+  return std::any_of(term.factors.begin(), term.factors.end(), [&](const auto& factor) {
+    const std::set<Symbol> read = tensors_read(factor.first);
+    return std::any_of(read.begin(), read.end(), [&](Symbol name) { return scores.count(name) != 0; });
+  });
+}
+
+}  // namespace
+
 Expr Normaliser::print(const Term& whole) const {
   Term term = whole;
   const Expr ratios = print_ratios(term);
   std::set<Expr> inside;
   std::set<Expr> outside;
-  const bool takes_mask = (roles_.of(term.exponent) & u_role) != 0;
+  const bool takes_mask = (roles_.of(term.exponent) & u_role) != 0 && !reads_its_scores(term);
   for (Expr guard : term.guards) (takes_mask && roles_.of(guard) == u_role ? inside : outside).insert(guard);
   const Expr exponential = print_exponential(term.exponent, inside);
   const Expr body = product_expr(term, ratios && exponential ? ratios * exponential : ratios ? ratios : exponential);

@@ -317,6 +317,10 @@ class Emitter {
   Expr with_shared(Expr e, const Statement& user, const std::vector<Axis>& scope) {
     if (!is_shared(e)) return with_shared_operands(e, user, scope);
     const std::vector<Axis> axes = axes_for(e, scope);
+    // Rows of different lengths have no box: such a value is computed where it is used.
+    const bool is_ragged = std::any_of(axes.begin(), axes.end(),
+                                       [](const Axis& axis) { return !free_indices(axis.lo).empty() || !free_indices(axis.hi).empty(); });
+    if (is_ragged) return with_shared_operands(e, user, scope);
     Place place{e, {}};  // the same value over another range is another tensor
     for (const Axis& axis : axes) place.second.insert(place.second.end(), {index(axis.index), axis.lo, axis.hi});
     const auto found = shared_.find(place);
