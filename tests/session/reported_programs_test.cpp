@@ -36,7 +36,8 @@ const std::vector<Reported> programs = {
      "dim T = 9\noperator f(s: f32[T]) -> (o: f32, p: f32) { o = sum[j in 0:4](exp(s[j] / 8) * s[j])\n p = sum[j](exp(s[j] / 8)) }\n"},
     // the range of a shared term's axis lost its index
     {"a_term_over_a_range_of_its_row",
-     "dim B = 3, N = 9\noperator f(s: f32[N]) -> (o: f32[B]) { m[b in 0:B] = max[j in 0:b+2](s[j] * 2)\n o[b] = sum[j in 0:b+2](exp(s[j] * 2 - "
+     "dim B = 3, N = 9\noperator f(s: f32[N]) -> (o: f32[B]) { m[b in 0:B] = max[j in 0:b+2](s[j] * 2)\n o[b] = sum[j in 0:b+2](exp(s[j] * "
+     "2 - "
      "m[b])) }\n"},
     // (s - log l) - m lost the digits of log l
     {"a_divergence_of_two_softmaxes",
