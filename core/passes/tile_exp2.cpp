@@ -70,12 +70,19 @@ std::optional<std::pair<Expr, double>> scaled(Expr e) {
   return std::nullopt;
 }
 
-/// c * e, the constant folded into products and over sums.
+bool takes_constant(Expr e) {
+  if (e.is(Op::neg)) return takes_constant(e.arg(0));
+  if (e.is(Op::add) || e.is(Op::sub)) return takes_constant(e.arg(0)) || takes_constant(e.arg(1));
+  return constant_value(e) || scaled(e);
+}
+
+/// c * e, the constant folded into products, and over sums where a part has a constant to fold it into: of plain values a * c - b * c loses
+/// what (a - b) * c keeps.
 Expr times(Expr e, double c) {
   if (c == 1) return e;
   if (const std::optional<double> value = constant_value(e)) return real_constant(*value * c);
   if (const auto product = scaled(e)) return times(product->first, product->second * c);
-  if (e.is(Op::add) || e.is(Op::sub)) return binary(e.op(), times(e.arg(0), c), times(e.arg(1), c));
+  if ((e.is(Op::add) || e.is(Op::sub)) && takes_constant(e)) return binary(e.op(), times(e.arg(0), c), times(e.arg(1), c));
   if (e.is(Op::neg)) return -times(e.arg(0), c);
   return e * real_constant(c);
 }

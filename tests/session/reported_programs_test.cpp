@@ -44,6 +44,11 @@ const std::vector<Reported> programs = {
      "dim S = 3, T = 9\noperator f(a: f32[S,T], b: f32[S,T]) -> (k: f32[S]) { p[i,j] = logsoftmax[j](a[i,j])\n q[i,j] = "
      "logsoftmax[j](b[i,j])\n"
      " k[i] = sum[j](exp(p[i,j]) * (p[i,j] - q[i,j])) }\n"},
+    // the weight of a move was distributed over a difference: m * 2 log2(e) - m' * 2 log2(e)
+    {"a_weighted_reference",
+     "dim S = 3, T = 9\noperator f(s: f32[S,T], w: f32[T]) -> (a: f32[S], b: f32[S]) { m[i] = max[j](s[i,j])\n a[i] = sum[j](exp(s[i,j] - "
+     "m[i]))\n"
+     " b[i] = sum[j](exp(3 * (s[i,j] - m[i])) * w[j]) }\n"},
     // x * g alone leaves the range that x / sqrt(c) keeps
     {"a_norm_with_a_gain",
      "dim R = 3, C = 9\noperator f(x: f32[R,C], g: f32[C]) -> (y: f32[R,C]) { c[i] = sum[j](x[i,j] ^ 2) / C\n y[i,j] = x[i,j] * rsqrt(c[i] "
