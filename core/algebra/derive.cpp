@@ -214,7 +214,7 @@ Derived derive_classic(const Facts& facts, const Consumer& consumer) {
   Normaliser n(facts, Roles(indices_over(reduction), {}));
   const auto operation = monoid_operation(*reduction.reducer);
   if (operation == Op::add && consumer.values.size() == 1) {
-    const Sum sum = n.of(consumer.values[0]);
+    const Sum& sum = n.of(consumer.values[0]);
     const Separated separated = separate(sum, n);
     if (sum.alive.empty() && separated.separation && separated.separation->rank() == 1) {
       const Sum& behind = separated.separation->r[0];
@@ -273,7 +273,7 @@ Result<Derived> derive_fused(Normaliser& n, const Consumer& consumer, std::optio
     case Op::add:
       return derive_sum(n, consumer, rank);
     case Op::mul: {
-      const Sum value = n.of(consumer.values[0]);
+      const Sum& value = n.of(consumer.values[0]);
       if (value.is_one_term() && separate(value, n).separation) {
         rank = 2;
         return refuse("rank 2: needs 2 carried values, one of them the number of factors; not supported yet.", {print(consumer.values[0])});

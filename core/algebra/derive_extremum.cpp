@@ -83,7 +83,7 @@ struct Climber {
     if (e.is(Op::gt) || e.is(Op::ge) || e.is(Op::lt) || e.is(Op::le) || e.is(Op::logical_and) || e.is(Op::logical_or) ||
         e.is(Op::logical_not))
       return std::nullopt;
-    const Sum sum = n.of(e);
+    const Sum& sum = n.of(e);
     Sum u;
     Sum r;
     for (const Term& term : sum.terms) {

@@ -421,7 +421,7 @@ std::optional<Derived> absorb(SumDerivation& d, const Sum& sum) {
 }  // namespace
 
 Result<Derived> derive_sum(Normaliser& n, const Consumer& consumer, std::optional<int>& rank) {
-  const Sum sum = n.of(consumer.values[0]);
+  const Sum& sum = n.of(consumer.values[0]);
   const math::Reduction& reduction = *consumer.statement->reduction();
   if ((n.roles().of(sum.terms) & r_role) == 0 && sum.alive.empty()) {  // r cancelled
     Consumer independent = consumer;

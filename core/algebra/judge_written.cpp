@@ -274,8 +274,8 @@ std::optional<std::vector<DerivationLine>> derive_written(const ProgramView& vie
   const ProgramView scalars(scratch.program());
   const Facts facts(scalars);
   Normaliser n = scratch.normaliser(facts);
-  const Sum a = n.of(from);
-  const Sum b = n.of(to);
+  const Sum& a = n.of(from);
+  const Sum& b = n.of(to);
   if (!equal(a, b) || !agree_at_points(from, to)) return std::nullopt;
   Normaliser of_found = scratch.normaliser(facts);
   Normaliser of_written = scratch.normaliser(facts);

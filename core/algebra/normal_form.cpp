@@ -80,11 +80,10 @@ std::optional<Expr> Normaliser::rewritten_by(std::string_view rule, Expr e) {
   return applied && after != e ? std::optional(after) : std::nullopt;
 }
 
-Sum Normaliser::of(Expr e) {
+const Sum& Normaliser::of(Expr e) {
   if (const auto found = memo_.find(e); found != memo_.end()) return found->second;
   Sum sum = compute(e);
-  memo_.emplace(e, sum);
-  return sum;
+  return memo_.emplace(e, std::move(sum)).first->second;
 }
 
 Sum Normaliser::or_whole(std::optional<Sum> sum, Expr e) { return sum ? std::move(*sum) : whole(e); }
@@ -102,8 +101,8 @@ Sum Normaliser::compute(Expr e) {
     case Op::mul:
       return product(of(e.arg(0)), of(e.arg(1)));
     case Op::div: {
-      const Sum above = of(e.arg(0));
-      const Sum below = of(e.arg(1));
+      const Sum& above = of(e.arg(0));
+      const Sum& below = of(e.arg(1));
       if (above.is_one_term() && below.is_one_term() && !above.terms[0].exponent.empty() && !below.terms[0].exponent.empty())
         if (const auto rest = subtract(Sum{{}, above.terms[0].exponent}, Sum{{}, below.terms[0].exponent}))
           note("quotient of exponentials",
@@ -354,7 +353,7 @@ Sum Normaliser::absolute(const Sum& sum) {
 
 Sum Normaliser::extremum(Expr e) {
   Sum a = of(e.arg(0));
-  const Sum b = of(e.arg(1));
+  const Sum& b = of(e.arg(1));
   if (equal(a, b)) return a;
   const auto difference = subtract(a, b);
   if (difference && difference->alive.empty()) {
@@ -375,7 +374,7 @@ Sum Normaliser::extremum(Expr e) {
 
 /// cos(u + r), sin(u + r): separated where each term belongs to one side.
 Sum Normaliser::wave(Expr e) {
-  const Sum sum = of(e.arg(0));
+  const Sum& sum = of(e.arg(0));
   const auto kept = [&] { return sum_of(atom(unary(e.op(), print(sum)))); };
   if (!sum.alive.empty() || roles_.of(sum.terms) != mixed) return kept();
   Sum u;
@@ -472,7 +471,7 @@ Sum Normaliser::select(Expr e) {
     return score;
   }
   Sum then = of(e.arg(1));
-  const Sum otherwise = of(e.arg(2));
+  const Sum& otherwise = of(e.arg(2));
   if (then.alive == otherwise.alive && equal(then, otherwise)) return then;
   const Expr kept = where(condition, print(then), print(otherwise));
   const auto a = under(then, holds);

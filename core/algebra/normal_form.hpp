@@ -40,8 +40,8 @@ class Normaliser {
  public:
   Normaliser(const Facts& facts, Roles roles) : facts_(&facts), roles_(std::move(roles)) {}
 
-  /// Of a real (or integer) expression that reads only what a ProgramView leaves (parameters, reductions).
-  Sum of(Expr);
+  /// Of a real (or integer) expression that reads only what a ProgramView leaves (parameters, reductions). Lives as long as the Normaliser.
+  const Sum& of(Expr);
   /// The same expression in normal form; conditions included.
   Expr canonical(Expr);
   std::set<Expr> conjuncts(Expr condition);

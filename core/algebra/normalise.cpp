@@ -368,7 +368,7 @@ class Emitter {
   /// The text's name of an elementwise statement with that value, else a name after the first user.
   Symbol name_for(Expr e, const std::vector<Axis>& axes, const Statement& user) {
     Normaliser n(facts_, Roles({}, {}));
-    const Sum wanted = n.of(e);
+    const Sum& wanted = n.of(e);
     for (const Statement& statement : view_.program().statements) {
       if (statement.map() == nullptr || view_.program().result(statement.name) != nullptr || taken_.count(statement.name) != 0) continue;
       if (!are_over_the_same(statement.axes, axes)) continue;

@@ -137,7 +137,7 @@ Mixed smallest_mixed(Expr inlined, Normaliser& n, Mixed fallback) {
   visit(inlined, [&](Expr part) {
     if (n.roles().of(part) != mixed || (found && part.node().depth >= best.part.node().depth)) return;
     if (is_condition(part.op())) return;
-    const Sum sum = n.of(part);
+    const Sum& sum = n.of(part);
     Sum terms = sum;
     for (Expr guard : sum.alive)
       if (n.roles().of(guard) == mixed) terms.terms.clear();
