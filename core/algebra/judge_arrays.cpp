@@ -244,18 +244,18 @@ double Trial::reduced(const Folding& folding, Frame& f, bool restricted, Segment
   const Reducer& reducer = *folding.reducer;
   const Symbols none;
   Frame inside{f.memo, &none, {}};
-  const auto [known, op, gives_state] = operation_of(reducer);
+  const Operation operation = operation_of(reducer);
   const auto eval = [&](Expr e) { return evaluate(e, f); };
   const auto each_point = [&](const auto& f_of_point) {
     for_each(*folding.over, 0, restricted ? &tile : nullptr, f.indices, eval, [&] {
       if (work_ <= most_work) f_of_point();
     });
   };
-  if (op && gives_state && folding.values.size() == 1) {
+  if (operation.op && operation.gives_state && folding.values.size() == 1) {
     double sum = evaluate(reducer.state.front().identity, inside);
     each_point([&] {
       const double both[2] = {sum, evaluate(folding.values[0], f)};
-      sum = rounded(value_of(*op, both));
+      sum = rounded(value_of(*operation.op, both));
     });
     return sum;
   }

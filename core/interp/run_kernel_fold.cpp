@@ -129,7 +129,7 @@ TileRef contract(const TileRef& a, const TileRef& b, int axis, std::int64_t exte
           add_row(length, sums.data(), left, left_step, right, right_step);
         }
       }
-      std::copy(sums.begin(), sums.end(), out.begin() + to);
+      std::copy(sums.begin(), sums.end(), out.begin() + static_cast<std::ptrdiff_t>(to));
     });
   };
   using One = std::integral_constant<std::int64_t, 1>;
