@@ -287,17 +287,21 @@ bool is_known_to_have_elements(const SumDerivation& d, const Sum& behind) {
   });
 }
 
-/// What stands behind the sum divides by a sum that may be 0: of no elements, or of none that a mask lets through, the text gives 0.
-void guard_against_no_elements(const SumDerivation& d, const Carriage& c, Derived& derived) {
-  if (!may_divide_by_zero(c.behind, d.n.facts()) || is_known_to_have_elements(d, c.behind)) return;
+/// What stands behind the sums divides by a sum that may be 0: of no elements, or of none that masks let through, the text gives 0.
+/// `carried`: the terms of each sum; `behind`: what each is multiplied by.
+void guard_against_no_elements(const SumDerivation& d, const std::vector<Sum>& carried, const std::vector<Sum>& behind, Derived& derived) {
+  const auto divides = [&](const Sum& each) { return may_divide_by_zero(each, d.n.facts()) && !is_known_to_have_elements(d, each); };
+  if (std::none_of(behind.begin(), behind.end(), divides)) return;
   Expr counts;
-  for (const Term& row : c.term.terms) {
-    if (row.guards.empty() || !row.exponent.empty()) continue;
-    const Expr mask = conjunction(row.guards);
-    counts = counts && counts != mask ? binary(Op::logical_or, counts, mask) : mask;
-  }
+  bool all_masked = true;
+  for (const Sum& sum : carried)
+    for (const Term& row : sum.terms) {
+      all_masked = all_masked && !row.guards.empty() && row.exponent.empty();
+      const Expr mask = conjunction(row.guards);
+      counts = counts && counts != mask ? binary(Op::logical_or, counts, mask) : mask;
+    }
   const math::Program& program = d.n.facts().view().program();
-  if (!counts) {
+  if (!all_masked) {  // a term without a mask counts wherever the range has an element
     derived.project = unless_empty(d.reduction, program, derived.project, number(0));
     return;
   }
@@ -336,7 +340,7 @@ Derived finish(SumDerivation& d, const Sum& sum) {
   }
   derived.parts.push_back({name, d.reduction.reducer, d.reduction.result, {term}});
   derived.project = project;
-  if (!whole) guard_against_no_elements(d, c, derived);
+  if (!whole) guard_against_no_elements(d, {c.term}, {c.behind}, derived);
   return derived;
 }
 
@@ -357,6 +361,7 @@ Derived factor_at_rank_k(SumDerivation& d, const Sum& sum) {
   }
   fusion.project = d.n.print(project);
   derived.project = fusion.project;
+  guard_against_no_elements(d, d.parts.u, d.parts.r, derived);
   begin_derivation(fusion, d.consumer, d.n, d.n.print(sum));
   Substitution sums;
   for (const math::Carried& carried : fusion.factored) sums[symbol(carried.name)] = reduction_expr(d.reduction, carried.term);

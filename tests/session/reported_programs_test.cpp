@@ -1,6 +1,7 @@
 // Programs that once came out wrong, one of each kind: fused, unfused and split plans of every level compute what the text says.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "session_test.hpp"
@@ -55,6 +56,9 @@ const std::vector<Reported> programs = {
      "+ "
      "1e-6) * g[j] }\n"},
     // 1 / l behind a sum of no elements
+    {"a_masked_and_a_plain_term_over_one_sum",
+     "dim S = 3, T = 9\noperator f(w: f32[S,T], x: f32[S,T], keep: bool[S,T]) -> (o: f32[S]) {\n l[i] = sum[j](exp(w[i,j] / 8))\n"
+     " o[i] = sum[j](where(keep[i,j], x[i,j] / l[i], 0) + w[i,j] / l[i]) }\n"},
     {"weights_of_what_a_mask_lets_through",
      "dim S = 3, T = 9\noperator f(w: f32[S,T], x: f32[S,T], keep: bool[S,T]) -> (o: f32[S]) {\n l[i] = sum[j](where(keep[i,j], exp(w[i,j] "
      "/ 8), 0))\n"
@@ -96,15 +100,30 @@ TEST(Entropy, of_scores_that_are_partly_minus_infinity) {
 }
 
 TEST(EmptySums, divided_behind_the_sum_are_zero) {
+  const std::string head = "dim T = runtime 9\noperator f(w: f32[T], x: f32[T]) -> (o: f32) { l = sum[j](exp(w[j]))\n";
+  for (const std::string body : {"o = sum[j](exp(w[j]) / l * x[j])", "o = sum[j](exp(w[j]) / l + exp(x[j]))"})
+    for (const std::string target : {"blackboard", "x86-64-v4"}) {
+      SCOPED_TRACE(body + " on " + target);
+      const Compiled c = compiled(head + " " + body + " }\n", {}, {}, target);
+      ASSERT_TRUE(c);
+      for (const std::int64_t length : {0, 1, 9}) {
+        const DimValues dims = {{Symbol("T"), length}};
+        expect_right(*c, interp::make_inputs(c->program, dims, "gaussian", 3), dims, false, "T = " + std::to_string(length));
+      }
+    }
+}
+
+TEST(MaskedSums, keep_the_terms_that_no_mask_leaves_out) {
   const char* text =
-      "dim T = runtime 9\noperator f(w: f32[T], x: f32[T]) -> (o: f32) { l = sum[j](exp(w[j]))\n o = sum[j](exp(w[j]) / l * x[j]) }\n";
+      "dim T = 9\noperator f(w: f32[T], x: f32[T], keep: bool[T]) -> (o: f32) { l = sum[j](exp(w[j]))\n"
+      " o = sum[j](where(keep[j], x[j] / l, 0) + w[j] / l) }\n";
   for (const std::string target : {"blackboard", "x86-64-v4"}) {
     const Compiled c = compiled(text, {}, {}, target);
     ASSERT_TRUE(c);
-    for (const std::int64_t length : {0, 1, 9}) {
-      const DimValues dims = {{Symbol("T"), length}};
-      expect_right(*c, interp::make_inputs(c->program, dims, "gaussian", 3), dims, false, "T = " + std::to_string(length));
-    }
+    const DimValues dims = math::default_dims(c->program);
+    interp::Arrays inputs = interp::make_inputs(c->program, dims, "gaussian", 3);
+    std::fill(inputs.at(Symbol("keep")).data.begin(), inputs.at(Symbol("keep")).data.end(), 0.0);
+    EXPECT_GT(expect_right(*c, inputs, dims, false, target).passed, 0);
   }
 }
 
