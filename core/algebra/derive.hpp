@@ -57,13 +57,14 @@ struct Consumer {
 [[nodiscard]] Derived derive_classic(const Facts&, const Consumer&);
 
 // ---- shared ----
-/// The name of what is carried: the consumer's own where nothing stands behind it, else NAME.sum (a name that ends so keeps it);
-/// NAME.sum2, … where the program has that name already. The part in front of the last dot is the consumer: passes rely on it.
+/// `base`, or base2, base3, … where a statement of the program has that name.
 [[nodiscard]] Symbol unused_name(const math::Program&, const std::string& base);
 /// `result` where the reduction's range has an element, `identity` where it is empty; only as far as dimensions leave that open.
 [[nodiscard]] Expr unless_empty(const math::Reduction&, const math::Program&, Expr result, Expr identity);
 /// A factor 1 / l in it, l not known to differ from 0: behind the sum of no elements it is 0 * inf, and the text gives 0.
 [[nodiscard]] bool may_divide_by_zero(const Sum& behind, const Facts&);
+/// The name of what is carried: the consumer's own where nothing stands behind it, else NAME.sum (a name that ends so keeps it), unused.
+/// The part in front of the last dot is the consumer: passes rely on it.
 [[nodiscard]] Symbol carried_name(const math::Program&, const math::Statement&, bool is_whole);
 [[nodiscard]] std::vector<std::string> folds_of(const Reducer&);
 /// Reads of producers as plain names, for the texts of a Fusion.

@@ -640,9 +640,14 @@ bool reads_its_scores(const Term& term) {
 
 }  // namespace
 
-Expr Normaliser::print(const Term& whole) const {
-  Term term = whole;
-  const Expr ratios = print_ratios(term);
+Expr Normaliser::print(const Term& term) const {
+  if (order_.empty()) return print_beside(term, {});  // mostly: nothing to take out, nothing to copy
+  Term rest = term;
+  const Expr ratios = print_ratios(rest);
+  return print_beside(rest, ratios);
+}
+
+Expr Normaliser::print_beside(const Term& term, Expr ratios) const {
   std::set<Expr> inside;
   std::set<Expr> outside;
   const bool takes_mask = (roles_.of(term.exponent) & u_role) != 0 && !reads_its_scores(term);

@@ -316,7 +316,9 @@ class Emitter {
 
   Expr with_shared(Expr e, const Statement& user, const std::vector<Axis>& scope) {
     if (!is_shared(e)) return with_shared_operands(e, user, scope);
-    const std::vector<Axis> axes = axes_for(e, scope);
+    std::vector<Axis> axes;
+    for (const Axis& axis : scope)
+      if (free_indices(e).count(axis.index) != 0) axes.push_back(axis);
     // Rows of different lengths have no box: such a value is computed where it is used.
     const bool is_ragged = std::any_of(axes.begin(), axes.end(),
                                        [](const Axis& axis) { return !free_indices(axis.lo).empty() || !free_indices(axis.hi).empty(); });
@@ -339,23 +341,6 @@ class Emitter {
     normal_.program.statements.push_back(std::move(own));
     shared_.emplace(std::move(place), access);
     return access;
-  }
-
-  /// Those that the value varies with, and those that their ranges vary with.
-  static std::vector<Axis> axes_for(Expr e, const std::vector<Axis>& scope) {
-    std::set<Symbol> needed = free_indices(e);
-    for (std::size_t before = 0; before != needed.size();) {
-      before = needed.size();
-      for (const Axis& axis : scope) {
-        if (needed.count(axis.index) == 0) continue;
-        needed.merge(free_indices(axis.lo));
-        needed.merge(free_indices(axis.hi));
-      }
-    }
-    std::vector<Axis> axes;
-    for (const Axis& axis : scope)
-      if (needed.count(axis.index) != 0) axes.push_back(axis);
-    return axes;
   }
 
   static bool are_over_the_same(const std::vector<Axis>& a, const std::vector<Axis>& b) {

@@ -138,7 +138,8 @@ class Folder {
   [[nodiscard]] std::vector<Alternative> splits_of(const FoldSite& site, std::int64_t most = most_splits) const {
     std::vector<Alternative> all;
     for (std::int64_t count = 2; count <= std::min(most, std::max<std::int64_t>(2, trips(site))); count *= 2)
-      all.push_back({std::to_string(count), log_->cost_of(make_ir(split_program(program_, site, count))).ms, std::nullopt});
+      all.push_back(
+          {std::to_string(count), predict(make_ir(split_program(program_, site, count)), program_.math, log_->target()).ms, std::nullopt});
     return all;
   }
   /// The number of parts with the least predicted time; the fewest of equals.

@@ -151,7 +151,6 @@ class Fuser {
     if (!unsound || decision.choice == fusion.repair_text || repair->carried.size() != 1) return false;
     repair->carried.front().move = unsound;
     log_->mark_unsound();
-    decision.unsound = true;
     note.says += fmt::format(" UNSOUND: {} is repaired by {}, which is not derived.", site.consumer.text(), decision.choice);
     return true;
   }

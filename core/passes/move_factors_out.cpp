@@ -59,11 +59,11 @@ std::string what_moved(const math::Program& before, const math::Program& after, 
                      : math::print(before) == math::print(after)
                          ? "Every term is in normal form already"
                          : "No rule applied; operands are put in order, and what terms share is named";
+  if (divisions_after < divisions_before)
+    text += fmt::format(": {} divisions become {}", count_text(divisions_before), count_text(divisions_after));
   if (const std::vector<std::string> names = left_out(before, after, node_map); !names.empty())
     text += fmt::format("; {} left out, for no result needs {}", listed(names) + (names.size() == 1 ? " is" : " are"),
                         names.size() == 1 ? "it" : "them");
-  if (divisions_after < divisions_before)
-    text += fmt::format(": {} divisions become {}", count_text(divisions_before), count_text(divisions_after));
   return text + ".";
 }
 

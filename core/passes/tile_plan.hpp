@@ -67,9 +67,9 @@ class TilePlan {
   std::set<Symbol> passing_;  ///< elementwise values that only hold while their loop runs
 };
 
-/// Does the reduction run over this index?
 /// Of the statement's result, or reduced by it; null: none has that index.
 [[nodiscard]] const math::Axis* axis_of(const math::Statement&, Symbol index);
+/// Does the reduction run over this index?
 [[nodiscard]] bool runs_over(const math::Statement&, Symbol index);
 /// Is the loop one in which the reduction carries its state?
 [[nodiscard]] inline bool carries(const loop::Loop& loop, const math::Statement& s) {

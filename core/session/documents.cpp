@@ -134,7 +134,6 @@ std::string decisions_json(const Compilation& compilation) {
                          {"origin", name(decision.origin)},
                          {"locked", decision.locked},
                          {"unsound", decision.unsound},
-                         {"unsound", decision.unsound},
                          {"predicted_ms", or_null(decision.predicted_ms)},
                          {"reason", decision.reason},
                          {"alternatives", alternatives}});
