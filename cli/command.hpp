@@ -40,6 +40,8 @@ struct Compiled {
 };
 /// `fallback_target`: used where --target is not given.
 [[nodiscard]] Compiled compile_file(const Arguments&, const std::string& file, const std::string& fallback_target = "x86-64");
+/// "SITE = CHOICE" of every refuted repair that the plan runs.
+[[nodiscard]] std::vector<std::string> unsound_choices(const session::Compilation&);
 [[nodiscard]] int fail(int status, const std::string& message);  ///< to standard error
 /// Writes to -o or to standard output ("-o -" too); `misuse` and a message where that fails.
 [[nodiscard]] int write_output(const Arguments&, const std::string& text);

@@ -75,8 +75,7 @@ int report(const Arguments& arguments, const session::Compilation& compilation, 
                   {"n", timing.n},
                   {"conditions", conditions}};
     if (!verdict.detail.empty()) document["detail"] = verdict.detail;
-    const auto& decisions = compilation.record.decisions;
-    if (std::any_of(decisions.begin(), decisions.end(), [](const Decision& each) { return each.unsound; })) document["unsound"] = true;
+    if (!unsound_choices(compilation).empty()) document["unsound"] = true;
     written = write_output(arguments, document.dump(2) + "\n");
   } else {
     written = write_output(

@@ -137,10 +137,16 @@ Compiled compile_file(const Arguments& arguments, const std::string& file, const
   if (!compilation) return {nullptr, fail(wrong, render(compilation.error(), inputs->file_name, inputs->source))};
   for (const Refusal& refusal : (*compilation)->record.refusals)
     fmt::print(stderr, "refused: {}{}{}\n", refusal.reason, refusal.hint.empty() ? "" : " ", refusal.hint);
-  for (const Decision& decision : (*compilation)->record.decisions)
-    if (decision.unsound)
-      fmt::print(stderr, "UNSOUND: {} = {}, which is not derived; results may be wrong\n", decision.site, decision.choice);
+  for (const std::string& choice : unsound_choices(**compilation))
+    fmt::print(stderr, "UNSOUND: {}, which is not derived; results may be wrong\n", choice);
   return {*std::move(compilation), done};
+}
+
+std::vector<std::string> unsound_choices(const session::Compilation& compilation) {
+  std::vector<std::string> choices;
+  for (const Decision& decision : compilation.record.decisions)
+    if (decision.unsound) choices.push_back(fmt::format("{} = {}", decision.site, decision.choice));
+  return choices;
 }
 
 int print_output(const std::string& text) {

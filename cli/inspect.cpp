@@ -183,13 +183,21 @@ int diff(const Arguments& arguments) {
 
 namespace {
 
+/// The text with a comment for every refuted repair in it.
+std::string marked(const session::Compilation& compilation, std::string_view comment, const std::string& text) {
+  std::string marks;
+  for (const std::string& choice : unsound_choices(compilation))
+    marks += fmt::format("{} UNSOUND: {}, which is not derived\n", comment, choice);
+  return marks + text;
+}
+
 /// What the CPU back end makes of the last level.
 int compile_code(const Arguments& arguments, const session::Compilation& compilation, bool assembly) {
   const auto program = compile_for_cpu(compilation);
   if (!program)
     return fail(program.error().nodes == std::vector<std::string>{"missing"} ? misuse : wrong,
                 fmt::format("fathom: {} {}", program.error().reason, program.error().hint));
-  const std::string text = assembly ? program->assembly() : program->llvm_ir();
+  const std::string text = assembly ? marked(compilation, "#", program->assembly()) : marked(compilation, ";", program->llvm_ir());
   return write_output(arguments, arguments.json ? json_object({{"level", arguments.emit}, {"text", text}}) : text);
 }
 
@@ -206,11 +214,8 @@ int compile(const Arguments& arguments) {
   const Step* step = last_step_at(*compilation, *level);
   if (step == nullptr)
     return fail(wrong, fmt::format("fathom compile: no step reaches the {} level on {}.", emit, compilation->target.name.text()));
-  if (arguments.json) return write_output(arguments, json_object({{"level", emit}, {"text", print(step->after)}}));
-  std::string text;
-  for (const Decision& decision : compilation->record.decisions)
-    if (decision.unsound) text += fmt::format("# UNSOUND: {} = {}, which is not derived\n", decision.site, decision.choice);
-  return write_output(arguments, text + print(step->after));
+  const std::string text = marked(*compilation, "#", print(step->after));
+  return write_output(arguments, arguments.json ? json_object({{"level", emit}, {"text", text}}) : text);
 }
 
 }  // namespace fathom::cli

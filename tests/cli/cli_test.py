@@ -381,6 +381,23 @@ class Traces(Contract):
             self.assertEqual((again.returncode, again.stderr), (0, ""))
             self.assertEqual(again.stdout, fathom("compile", "attention_nomask", "--set", choice).stdout)
 
+    def test_an_unsound_plan_carries_its_mark_everywhere(self):
+        repair = ("--set", "o.sum/j/repair=acc * exp(p.m' - p.m)")
+        plain = ("attention_nomask", *SMALL)
+        unsound = (*plain, *repair, "--unsound")
+        for emit in ("loop", "tile", "kernel"):
+            done = fathom("compile", *unsound, "--emit", emit)
+            self.assertRegex(done.stdout, r"^# UNSOUND: o\.sum/j/repair = ")
+            self.assertIn("UNSOUND", done.stderr)
+        self.assertRegex(self.document("compile", *unsound)["text"], r"^# UNSOUND: ")
+        marks = [each["site"] for each in self.document("decisions", *unsound)["decisions"] if each["unsound"]]
+        self.assertEqual(marks, ["o.sum/j/repair"])
+        self.assertIn("UNSOUND", fathom("steps", *unsound, "--quick").stdout)
+        self.assertNotIn("UNSOUND", fathom("compile", *plain).stdout)
+        refused = fathom("compile", *plain, *repair)  # without the flag the derived repair stands
+        self.assertEqual(refused.stdout, fathom("compile", *plain).stdout)
+        self.assertRegex(refused.stderr, "^refused: ")
+
     def test_set_comes_after_the_trace_and_locks_survive(self):
         trace = self.file("plan.trace", "fathom-trace 1\no/j/tile = 16\nlock gone/j/tile = 8  # of another program\n")
         done = fathom("export", "attention_nomask", "--trace", trace, "--set", "o/j/tile=32", "--as", "trace")
