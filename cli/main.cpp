@@ -80,7 +80,7 @@ int help(const std::string& name) {
     return print_output(fmt::format("usage: fathom {} {} [options]\n\n{}.\n{}\n\n`fathom help` lists the options.\n", command.name,
                                     command.arguments, command.summary, command.details));
   }
-  if (!name.empty()) return fail(misuse, fmt::format("fathom: there is no command `{}`; fathom help lists them.", name));
+  if (!name.empty() && name != "help") return fail(misuse, fmt::format("fathom: there is no command `{}`; fathom help lists them.", name));
   return print_output(overview());
 }
 

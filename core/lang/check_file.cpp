@@ -95,8 +95,13 @@ class FileChecker {
     for (const auto& [name, value] : overrides) {
       if (values_.count(Symbol(name)) != 0) continue;
       std::vector<std::string> known;
-      for (const math::Dimension& dimension : dims_) known.push_back(dimension.name.text());
-      sink_.error({0, 0, 0}, "there is no dimension `" + name + "` to set to " + std::to_string(value), suggest(name, known));
+      std::string all;
+      for (const math::Dimension& dimension : dims_) {
+        known.push_back(dimension.name.text());
+        all += (all.empty() ? "the dimensions are " : ", ") + known.back();
+      }
+      const std::string near = suggest(name, known);
+      sink_.error({0, 0, 0}, "there is no dimension `" + name + "` to set to " + std::to_string(value), near.empty() ? all : near);
     }
   }
 

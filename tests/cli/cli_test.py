@@ -94,6 +94,8 @@ class Usage(Contract):
     def test_options_without_or_with_wrong_values(self):
         for value in ("S", "S=", "S=x", "=4", "S=-1", "S=4.5", "S=99999999999999999999"):
             self.assert_fails(2, ["--dim", "NAME=SIZE"], "explain", "attention", "--dim", value)
+        self.assert_fails(1, ["there is no dimension `Q`", "the dimensions are B, H, Hk, S, T, D"], "explain", "attention", "--dim", "Q=3")
+        self.assertEqual(fathom("help", "help").stdout, fathom("help").stdout)
         for value in ("x", "=4", "o/j/tile="):
             self.assert_fails(2, ["--set", "site=choice"], "explain", "attention", "--set", value)
         self.assert_fails(2, ["no target named moon", "x86-64", "blackboard"], "explain", "attention", "--target", "moon")
