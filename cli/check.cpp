@@ -35,8 +35,12 @@ int check(const Arguments& arguments) {
     rows.push_back({step.id, std::string(name(step.level)), fmt::format("{}", step.check.cases.size()),
                     std::string(name(step.check.status)), error(step.check.max_error), error(step.check.bound), step.check.reason});
   }
-  const std::string text =
-      arguments.json ? session::checks_json(checked) : table(rows) + fmt::format("\n{} failed, {} inconclusive\n", failed, inconclusive);
+  std::string summary = fmt::format("\n{} failed, {} inconclusive of {} cases\n", failed, inconclusive, cases);
+  if (inconclusive > 0)
+    summary +=
+        "A case is inconclusive if the reference cannot say what is right for more than 2 % of its elements; a step, if that holds for all "
+        "of its cases together.\n";
+  const std::string text = arguments.json ? session::checks_json(checked) : table(rows) + summary;
   if (const int written = write_output(arguments, text); written != done) return written;
   if (cases == 0) return fail(wrong, "fathom check: nothing was checked. " + checked.record.steps.front().check.reason);
   return failed > 0 ? wrong : done;

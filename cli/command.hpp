@@ -14,7 +14,7 @@ namespace fathom::cli {
 
 enum ExitStatus : int { done = 0, wrong = 1, misuse = 2 };
 
-/// The options of DESIGN 11, as text.
+/// The options of docs/command-line.md, as text.
 struct Arguments {
   std::string command;
   std::vector<std::string> positional;  ///< FILE[:OPERATOR] first

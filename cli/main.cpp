@@ -1,4 +1,4 @@
-// fathom: the command line (DESIGN 11). One table makes the parser, the help and the completion.
+// fathom: the command line (docs/command-line.md). One table makes the parser, the help and the completion.
 #include <fcntl.h>
 #include <fmt/format.h>
 

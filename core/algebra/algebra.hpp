@@ -1,5 +1,5 @@
-// The algebra of reduction fusion (DESIGN 5): from an opened Math program, what each consumer reduction may share a loop with, and how
-// its accumulator is repaired. Deterministic; equal spellings give equal conclusions.
+// The algebra of reduction fusion (docs/algebra.md): from an opened Math program, what each consumer reduction may share a loop with, and
+// how its accumulator is repaired. Deterministic; equal spellings give equal conclusions.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ struct NormalForm {
 /// The repair that lets `consumer` of the normalised program ride in one loop with its producers; a Refusal where its own analysis refused.
 [[nodiscard]] Result<math::Repair> repair_for(const math::Program& normalised, const Analysis&, Symbol consumer);
 
-/// A person's repair (DESIGN 5.8): an expression over `acc`, the producers and their primed names ("acc * exp(m - m')").
+/// A person's repair (docs/algebra.md): an expression over `acc`, the producers and their primed names ("acc * exp(m - m')").
 enum class Verdict : std::uint8_t { derived, refuted, undecided };
 struct Judgement {
   Verdict verdict = Verdict::undecided;

@@ -1,4 +1,4 @@
-// The certificate of a derivation (DESIGN 5.4, 5): the laws of what was derived, tested without the rules that derived it. Exactly, at
+// The certificate of a derivation (docs/algebra.md): the laws of what was derived, tested without the rules that derived it. Exactly, at
 // random points with two residues, where every operation has laws there; and on small adversarial arrays, in the wide range of doubles and
 // in the range of single precision. What no test could decide is undecided, and counts as little as what failed.
 #pragma once

@@ -1,4 +1,4 @@
-// What becomes of one consumer reduction: classic, factored, absorbed, repaired, or refused with its cause (DESIGN 5.4, 5.5, 5.7).
+// What becomes of one consumer reduction: classic, factored, absorbed, repaired, or refused with its cause (docs/algebra.md).
 // Also the parts of its normal form: what is carried, and what stands behind the reduction.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Sums: separation by rank, then what moves (a gauge), what stands behind the sum, what is refused for its range.
-// Range rule (DESIGN 5.3): exp(u + r) is carried only where an order fact bounds u plus the gauge on every prefix; what is free of u may
-// stand behind the sum; a power of u / m with |u| <= m keeps its gauge m, since u^p alone would square the range of the text.
+// Range rule (docs/algebra.md): exp(u + r) is carried only where an order fact bounds u plus the gauge on every prefix; what is free of u
+// may stand behind the sum; a power of u / m with |u| <= m keeps its gauge m, since u^p alone would square the range of the text.
 #include <algorithm>
 
 #include "algebra/derive.hpp"
@@ -38,7 +38,7 @@ bool is_bounded_part(const Term& term, const Normaliser& n) {
                      [&](const auto& factor) { return factor.second.sign() > 0 && Facts::is_bounded(factor.first); });
 }
 
-/// All u-parts bounded, or all terms of one sign: then factoring at rank K loses no digits (DESIGN 5.4.3).
+/// All u-parts bounded, or all terms of one sign: then factoring at rank K loses no digits (docs/algebra.md).
 bool may_factor(const Sum& sum, const Separation& parts, const Normaliser& n) {
   const auto has = [&](const std::vector<Sum>& sums, Role role) {
     return std::any_of(sums.begin(), sums.end(), [&](const Sum& s) {
@@ -287,16 +287,31 @@ bool is_known_to_have_elements(const SumDerivation& d, const Sum& behind) {
   });
 }
 
+/// A running maximum over the very elements that the masks of all rows let through: -inf where there are none.
+Expr maximum_over(const SumDerivation& d, const std::vector<Sum>& carried) {
+  for (const OrderFact& fact : d.n.order_facts()) {
+    const auto are_its_elements = [&](const Term& row) { return !row.guards.empty() && row.guards == fact.bounded.alive; };
+    const bool of_all = std::all_of(carried.begin(), carried.end(),
+                                    [&](const Sum& sum) { return std::all_of(sum.terms.begin(), sum.terms.end(), are_its_elements); });
+    if (fact.upper && of_all) return fact.running;
+  }
+  return {};
+}
+
 /// What stands behind the sums divides by a sum that may be 0: of no elements, or of none that masks let through, the text gives 0.
 /// `carried`: the terms of each sum; `behind`: what each is multiplied by.
 void guard_against_no_elements(const SumDerivation& d, const std::vector<Sum>& carried, const std::vector<Sum>& behind, Derived& derived) {
   const auto divides = [&](const Sum& each) { return may_divide_by_zero(each, d.n.facts()) && !is_known_to_have_elements(d, each); };
   if (std::none_of(behind.begin(), behind.end(), divides)) return;
+  if (const Expr maximum = maximum_over(d, carried)) {
+    derived.project = where(binary(Op::eq, maximum, minus_infinity()), number(0), derived.project);
+    return;
+  }
   Expr counts;
   bool all_masked = true;
   for (const Sum& sum : carried)
     for (const Term& row : sum.terms) {
-      all_masked = all_masked && !row.guards.empty() && row.exponent.empty();
+      all_masked = all_masked && !row.guards.empty();
       const Expr mask = conjunction(row.guards);
       counts = counts && counts != mask ? binary(Op::logical_or, counts, mask) : mask;
     }
@@ -372,7 +387,7 @@ Derived factor_at_rank_k(SumDerivation& d, const Sum& sum) {
   return derived;
 }
 
-/// The places where the text reads a producer, not only its finite rank, decide (DESIGN 5.5).
+/// The places where the text reads a producer, not only its finite rank, decide (docs/algebra.md).
 std::optional<Refusal> refused_by_place(const Consumer& consumer) {
   for (const Producer& producer : consumer.producers) {
     if (producer.at_identity) continue;

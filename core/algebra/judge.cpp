@@ -1,5 +1,5 @@
-// A person's repair (DESIGN 5.8). First the search: arrays of growing length over few values, folded in single precision's range with the
-// repair as it is written. What no array refutes is derived if the rules lead from the repair found to the one written, else undecided.
+// A person's repair (docs/algebra.md). First the search: arrays of growing length over few values, folded in single precision's range with
+// the repair as it is written. What no array refutes is derived if the rules lead from the repair found to the one written, else undecided.
 #include <fmt/format.h>
 
 #include <algorithm>

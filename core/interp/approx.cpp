@@ -374,6 +374,7 @@ void Bounding::Sum::add(const Bounding&, Kind, const Approx& x) {
   constexpr std::int64_t safe = 900;  // sums of 2^60 such terms stay below 2^1023, and their lowest bits above 2^-1022
   if (!is_wide_ && x.value.is_within(safe) && x.error.is_within(safe)) return add_double(x.value.as_double(), x.error.as_double());
   widen();
+  has_nan_ = has_nan_ || x.value.is_nan();
   wide_total_ = wide_total_ + x.value;
   if (x.value.is_zero() && x.error.is_zero()) return;
   ++terms_;
@@ -475,9 +476,10 @@ void Bounding::Sum::add_products(const Bounding& domain, Kind kind, const Factor
   }
 }
 
-Approx Bounding::Sum::value(const Bounding& domain, Kind kind) const {
+Approx Bounding::Sum::value(const Bounding& domain, Kind kind, std::uint8_t& flags) const {
   const Wide total = is_wide_ ? wide_total_ : Wide(total_), error = is_wide_ ? wide_error_ : Wide(error_);
   const Wide magnitude = is_wide_ ? wide_magnitude_ : Wide(magnitude_);
+  if (total.is_nan()) return undefined(total, !has_nan_, flags);
   if (!total.is_finite()) return {total, {}};
   if (terms_ == 0) return {total, error};
   // every partial sum in any order is a multiple of the lowest bit below 2^24 of them

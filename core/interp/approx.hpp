@@ -1,4 +1,4 @@
-// The arithmetic of the reference: a wide value and a running bound on what a plan in f32 (f64) may differ from it (DESIGN 6).
+// The arithmetic of the reference: a wide value and a running bound on what a plan in f32 (f64) may differ from it (docs/checks.md).
 // Invariant: `error` >= 0, and 0 where the value is not finite. An operation on exact operands whose result the plan's type holds exactly
 // adds nothing, so that small integers are compared bit for bit.
 #pragma once
@@ -40,7 +40,8 @@ struct Bounding {
     void add(const Bounding&, Kind, const Approx& x);
     /// Adds a * b, rounded once; what is open about it is added to `flags`.
     void add_product(const Bounding&, Kind, const Approx& a, const Approx& b, std::uint8_t& flags);
-    [[nodiscard]] Approx value(const Bounding&, Kind) const;
+    /// Infinities of both signs: the text gives NaN, a plan that divides behind the sum an infinity. That is added to `flags`.
+    [[nodiscard]] Approx value(const Bounding&, Kind, std::uint8_t& flags) const;
 
     /// Factors of many sums, and as doubles: x is NaN where one is not far from the limits of doubles. Without `error`: 0 throughout.
     struct Factors {
@@ -63,6 +64,7 @@ struct Bounding {
     double total_ = 0, magnitude_ = 0, error_ = 0;
     Wide wide_total_, wide_magnitude_, wide_error_;
     bool is_wide_ = false;
+    bool has_nan_ = false;  ///< among its terms
     std::int64_t terms_ = 0;
     std::int64_t lowest_ = std::int64_t{1} << 62;  ///< lowest bit of any term
     double factor_share_ = 0,

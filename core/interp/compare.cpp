@@ -78,14 +78,14 @@ CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, dou
   if (actual.shape != expected.shape || actual.data.size() != expected.value.size())
     return failed(fmt::format("the result has shape [{}], not [{}]", fmt::join(actual.shape, ","), fmt::join(expected.shape, ",")));
 
-  std::size_t open = 0, determined = 0, wrong = 0, worst_at = 0;
+  std::size_t open = 0, undefined = 0, determined = 0, wrong = 0, worst_at = 0;
   double square = 0;
   Worst worst;
   for (std::size_t i = 0; i < actual.data.size(); ++i) {
     const Verdict verdict = judge(actual.data[i], expected.value[i], expected.bound[i]);
     if (verdict.wrong) ++wrong;
     if (expected.undetermined[i]) {
-      ++open;
+      ++(std::isnan(expected.value[i]) ? undefined : open);
     } else if (std::isfinite(expected.value[i])) {
       ++determined;
       square += expected.value[i] * expected.value[i];
@@ -95,6 +95,7 @@ CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, dou
   result.max_error = worst.error;
   result.bound = worst.bound;
   result.undetermined = static_cast<std::int64_t>(open);
+  result.elements -= static_cast<std::int64_t>(undefined);
   if (wrong != 0)
     return failed(fmt::format("{} of {} elements are outside the bound; the worst is {}: {} instead of {}", wrong, actual.data.size(),
                               place_text(actual.shape, worst_at), text_of(actual.data[worst_at]), text_of(expected.value[worst_at])));
@@ -107,7 +108,10 @@ CheckCase compare(const Array& actual, const Bounded& expected, DType dtype, dou
   }
   if (open > undetermined_always && says_too_little(result.undetermined, result.elements)) {
     result.status = CheckStatus::inconclusive;
-    result.detail = fmt::format("{} of {} elements are undetermined", open, actual.data.size());
+    result.detail = fmt::format("{} of {} elements are undetermined", open, result.elements);
+  } else if (undefined != 0 && result.elements == 0) {
+    result.status = CheckStatus::inconclusive;
+    result.detail = "the text gives no element a value (inf - inf, 0 * inf, 0 / 0)";
   }
   return result;
 }

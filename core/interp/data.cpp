@@ -1,6 +1,6 @@
-// Inputs for checks (DESIGN 6). A family is a pattern along the axis of one tensor that reductions stream over (the keys of attention);
-// other tensors get random numbers, and what is contracted with the pattern is set so that the pattern arrives at the scores. Deterministic
-// on every platform: Philox, and sums of uniforms for the bell shape instead of a logarithm.
+// Inputs for checks (docs/checks.md). A family is a pattern along the axis of one tensor that reductions stream over (the keys of
+// attention); other tensors get random numbers, and what is contracted with the pattern is set so that the pattern arrives at the scores.
+// Deterministic on every platform: Philox, and sums of uniforms for the bell shape instead of a logarithm.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -385,6 +385,8 @@ class Maker {
     } else if (!order.empty()) {
       target_ = order[static_cast<std::size_t>(seed % order.size())];
     }
+    const bool has_infinities = masks(family_) || family_.pattern == Pattern::infinite_peak;
+    is_mirrored_ = has_infinities && sign_of_masks(program, target_) > 0;
   }
 
   Arrays run() {
@@ -433,6 +435,7 @@ class Maker {
       const std::int64_t row = inner == 0 || n == 0 ? 0 : e / (inner * n);
       const std::int64_t lane = inner == 0 ? 0 : row * inner + e % inner;
       double x = passes_on ? partner_value(array, use, e) : value_at(pattern, j, lane, row, edges, noise, e);
+      if (is_mirrored_ && is_target) x = -x;
       if (use.positive) x = std::abs(x) + (pattern == Pattern::gaussian ? 0.125 : 0);
       array.data[static_cast<std::size_t>(e)] = fitted(param.dtype, x);
     }
@@ -504,6 +507,7 @@ class Maker {
   std::uint64_t seed_;
   std::vector<std::int64_t> edges_;
   Symbol target_;
+  bool is_mirrored_ = false;  ///< masks of the target are +inf
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ auto Evaluator<D>::read(Expr expr) -> Ref {
   std::int64_t stride = tensor->size();
   for (std::size_t axis = 0; axis < expr.args().size(); ++axis) {
     stride = tensor->extent[axis] == 0 ? 0 : stride / tensor->extent[axis];
-    const Ref subscript = as_kind(evaluate(expr.arg(axis)), Kind::integer);
+    Ref subscript = as_kind(evaluate(expr.arg(axis)), Kind::integer);
     if (failure_) return subscript;
     const Shape shape = common_shape({offset.get(), subscript.get()});
     if (!spend(shape.size())) return subscript;
@@ -72,7 +72,7 @@ auto Evaluator<D>::read_box(const Tensor<Value>& tensor, Expr expr) -> Ref {
   std::int64_t base = 0, stride = tensor.size();
   for (std::size_t axis = 0; axis < expr.args().size(); ++axis) {
     stride = tensor.extent[axis] == 0 ? 0 : stride / tensor.extent[axis];
-    const Ref subscript = evaluate(expr.arg(axis));
+    Ref subscript = evaluate(expr.arg(axis));
     if (failure_) return subscript;
     if (subscript->kind != Kind::integer || subscript->axes.size() > 1 || !subscript->flags.empty() || subscript->whole.empty())
       return nullptr;

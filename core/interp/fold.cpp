@@ -320,7 +320,11 @@ class Fold {
   Ref finish_monoid() {
     auto result = std::make_shared<Col>(std::move(result_));
     if (!is_discrete(result->kind) && *operation_ == Op::add) {
-      for (const auto& sum : sums_) result->real.push_back(sum.value(evaluator_.domain(), result->kind));
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        std::uint8_t flags = 0;
+        result->real.push_back(sums_[i].value(evaluator_.domain(), result->kind, flags));
+        mark(i, flags);
+      }
     }
     result->flags = std::move(flags_);
     return result;

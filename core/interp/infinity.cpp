@@ -183,7 +183,88 @@ class Beside {
   bool found_ = false;
 };
 
+/// Follows a parameter into extrema, with its sign there.
+class Masking {
+ public:
+  explicit Masking(Symbol param) : signs_{{param, 1}} {}
+
+  void define(const Prepared& statement) {
+    int sign = statement.value ? of(statement.value) : 0;
+    for (const Expr value : statement.values) sign = fold(statement.reducer.get(), of(value), sign);
+    signs_[statement.name] = sign;
+  }
+  /// Of the infinity that is the identity of the extrema that the parameter reaches.
+  [[nodiscard]] int sign() const { return reaches_minimum_ && !reaches_maximum_ ? 1 : -1; }
+
+ private:
+  int of(Expr e) {
+    const auto known = memo_.find(e);
+    if (known != memo_.end()) return known->second;
+    const int sign = compute(e);
+    memo_.emplace(e, sign);
+    return sign;
+  }
+
+  int compute(Expr e) {
+    switch (e.op()) {
+      case Op::read: {
+        for (const Expr arg : e.args()) of(arg);
+        const auto found = signs_.find(e.name());
+        return found == signs_.end() ? 0 : found->second;
+      }
+      case Op::neg:
+        return -of(e.arg(0));
+      case Op::sub: {
+        const int left = of(e.arg(0)), right = of(e.arg(1));
+        return left != 0 ? left : -right;
+      }
+      case Op::mul: {
+        const int left = of(e.arg(0)), right = of(e.arg(1));
+        return left != 0 ? left * factor(e.arg(1)) : right * factor(e.arg(0));
+      }
+      case Op::reduce: {
+        const ReducerRef reducer = builtin_reducer(e.name());
+        int sign = 0;
+        for (const Expr value : values_of(e)) sign = fold(reducer.get(), of(value), sign);
+        return sign;
+      }
+      default: {
+        int sign = 0;
+        for (const Expr arg : e.args()) {
+          const int one = of(arg);
+          sign = sign != 0 ? sign : one;
+        }
+        return sign;
+      }
+    }
+  }
+
+  /// The sign of a factor that is written as a number; others are taken as positive.
+  static int factor(Expr e) { return e.is(Op::neg) || (e.is(Op::number) && e.node().number.sign() < 0) ? -1 : 1; }
+
+  int fold(const Reducer* reducer, int sign, int others) {
+    const auto operation = reducer == nullptr ? std::nullopt : monoid_operation(*reducer);
+    if (operation == Op::min || operation == Op::max) {
+      const bool rises = sign > 0, wants_least = operation == Op::min;
+      if (sign != 0) (rises == wants_least ? reaches_minimum_ : reaches_maximum_) = true;
+    }
+    return others != 0 ? others : sign;
+  }
+
+  std::map<Symbol, int> signs_;
+  std::map<Expr, int> memo_;
+  bool reaches_minimum_ = false, reaches_maximum_ = false;
+};
+
 }  // namespace
+
+int sign_of_masks(const math::Program& program, Symbol param) {
+  const Result<std::vector<Prepared>> statements = prepare(program);
+  if (!statements) return -1;
+  Masking masking(param);
+  for (const Prepared& statement : *statements) masking.define(statement);
+  return masking.sign();
+}
 
 bool stands_beside_mask(const math::Program& program, Symbol param) {
   const Result<std::vector<Prepared>> statements = prepare(program);

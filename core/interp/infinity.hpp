@@ -16,4 +16,7 @@ namespace fathom::interp {
 /// reach rows that do not see them (docs/language.md): the text gives them no meaning.
 [[nodiscard]] bool stands_beside_mask(const math::Program&, Symbol param);
 
+/// -1 or 1: the sign of the infinity that stands for a masked element of the parameter. A minimum masks by +inf.
+[[nodiscard]] int sign_of_masks(const math::Program&, Symbol param);
+
 }  // namespace fathom::interp

@@ -44,7 +44,7 @@ struct RunOptions {
 /// Runs IR of any level in the precision that it states (intermediates in f32, stores rounded to their dtype, sums in the plan's order).
 [[nodiscard]] Result<Arrays> run(const Ir&, const Arrays& inputs, const RunOptions&);
 
-// ---- the wide reference (DESIGN 6) ----
+// ---- the wide reference (docs/checks.md) ----
 /// Value with a 53-bit mantissa and a 64-bit exponent, and a running bound on the error that a plan may make.
 struct Bounded {
   std::vector<std::int64_t> shape;
@@ -68,6 +68,9 @@ struct BoundOptions {
   };
   std::vector<Narrowed> narrowed;
 };
+/// Elements of which the bound is small against `size` are determined, also where they are 0 and it exceeds them: nothing that counts can
+/// hide in it.
+void determine_small_elements(Bounded&, double size);
 /// Evaluated from the Math program as written.
 [[nodiscard]] Result<std::map<Symbol, Bounded>> reference(const math::Program&, const Arrays& inputs, const DimValues&,
                                                           const BoundOptions&);
@@ -88,7 +91,7 @@ class References {
 };
 
 // ---- data ----
-/// The families of DESIGN 6. Deterministic (Philox).
+/// The families of docs/checks.md. Deterministic (Philox).
 [[nodiscard]] std::vector<std::string> data_families();
 [[nodiscard]] bool is_structured(std::string_view family);
 /// Rounding errors of different elements have nothing to do with each other: their mean square says something.

@@ -1,4 +1,4 @@
-// The wide reference (DESIGN 6): the Math program as written, statement by statement, with a running bound on what a plan may differ.
+// The wide reference (docs/checks.md): the Math program as written, statement by statement, with a running bound on what a plan may differ.
 // Repairs are not looked at: they belong to plans.
 #include <fmt/format.h>
 
@@ -99,18 +99,21 @@ class Demand {
   std::map<Symbol, std::map<std::size_t, Range>> ranges_;
 };
 
-/// A value of 0 has no relative bound. Where its absolute bound is small against the largest value of its row, it is determined: nothing
-/// that counts in the row can hide in it.
-void settle_small_elements(Bounded& bounded) {
-  constexpr double small_share = 0x1p-12;
+void determine(Bounded& bounded, std::size_t first, std::size_t last, double size) {
+  constexpr double small_share = 0x1p-10;
+  for (std::size_t i = first; i < last; ++i)
+    if (bounded.bound[i] <= small_share * size) bounded.undetermined[i] = false;
+}
+
+/// A value of 0 has no relative bound: each is seen against the largest of its row.
+void determine_by_rows(Bounded& bounded) {
   const std::size_t n = bounded.value.size();
   const std::size_t row = bounded.shape.empty() ? n : static_cast<std::size_t>(bounded.shape.back());
   for (std::size_t start = 0; start < n; start += row) {
     double largest = 0;
     for (std::size_t i = start; i < start + row; ++i)
       if (std::isfinite(bounded.value[i])) largest = std::max(largest, std::abs(bounded.value[i]));
-    for (std::size_t i = start; i < start + row; ++i)
-      if (bounded.bound[i] <= small_share * largest) bounded.undetermined[i] = false;
+    determine(bounded, start, start + row, largest);
   }
 }
 
@@ -185,7 +188,7 @@ class Reference {
       bounded.bound.push_back(open ? std::numeric_limits<double>::infinity() : x.error.to_double());
       bounded.undetermined.push_back(open || x.error > abs(x.value));
     }
-    settle_small_elements(bounded);
+    determine_by_rows(bounded);
     return bounded;
   }
 
@@ -198,6 +201,8 @@ class Reference {
 };
 
 }  // namespace
+
+void determine_small_elements(Bounded& bounded, double size) { determine(bounded, 0, bounded.value.size(), size); }
 
 struct References::Loaded {
   const math::Program* program;

@@ -30,7 +30,7 @@ struct Single {
     double total = 0;
     void add(const Single& domain, Kind kind, double x) { total = domain.coerce(kind, total + x); }
     void add_product(const Single& domain, Kind kind, double a, double b, std::uint8_t&) { add(domain, kind, domain.coerce(kind, a * b)); }
-    [[nodiscard]] double value(const Single&, Kind) const { return total; }
+    [[nodiscard]] double value(const Single&, Kind, std::uint8_t&) const { return total; }
 
     /// Factors of many sums, as the sums take them.
     struct Factors {

@@ -1,4 +1,4 @@
-// Prints expressions as the notation's grammar (DESIGN 3) reads them, with the fewest parentheses. Works on a stack of its own.
+// Prints expressions as the notation's grammar (docs/language.md) reads them, with the fewest parentheses. Works on a stack of its own.
 #include <fmt/format.h>
 
 #include <array>

@@ -147,7 +147,7 @@ std::string parameters(const std::vector<math::Parameter>& params) {
 }
 
 std::string work(const Work& w) {
-  const std::string head = fmt::format("    work {} in {} ", text(w.variable), range(w.lo, w.hi));
+  std::string head = fmt::format("    work {} in {} ", text(w.variable), range(w.lo, w.hi));
   switch (w.source) {
     case WorkSource::grid:
       return head + "grid\n";

@@ -52,11 +52,11 @@ struct Carried {
   ReducerRef reducer;  ///< ⊕ of this carrier, one component
   Expr term;           ///< contribution of an element; reads gauges as symbols
   Expr move;           ///< value after the gauges moved: over symbol(carried names), symbol(gauge), symbol(gauge'). Applied only where
-                       ///< the old gauge is set and the carrier is not at its identity (h is a select, DESIGN 5.2)
+                       ///< the old gauge is set and the carrier is not at its identity (h is a select, docs/algebra.md)
   friend bool operator==(const Carried&, const Carried&) = default;
 };
 
-/// How a reduction rides in one loop with producers that it reads: DESIGN's Reducer on states (r, acc).
+/// How a reduction rides in one loop with producers that it reads: the Reducer of docs/algebra.md on states (r, acc).
 struct Repair {
   std::vector<Gauge> gauges;
   std::vector<Carried> carried;

@@ -1,4 +1,4 @@
-// Prints Math programs in the notation (DESIGN 3). What the notation itself does not have, for opened and fused programs:
+// Prints Math programs in the notation (docs/language.md). What the notation itself does not have, for opened and fused programs:
 //   names may be dotted and end in `~` and primes: p.m, o.sum.2, p.m~, p.m~'
 //   stmt   = name [ "[" bind { "," bind } "]" ] [ ":" dtype ] "=" expr [ "with" "repair" "{" repair "}" ]
 //   repair = gauge { gauge } carry { carry } "project" expr

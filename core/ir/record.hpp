@@ -111,7 +111,7 @@ struct Fusion {
   std::optional<math::Repair> repair;   ///< repaired: gauges, carried, project
   std::vector<math::Carried> factored;  ///< factored: r-free sums (`move` = the carrier itself)
   Expr project;                         ///< factored: how r is applied at the end
-  std::string repair_text;              ///< h in DESIGN's form: "acc * exp(p.m - p.m')"
+  std::string repair_text;              ///< h in the notation of docs/algebra.md: "acc * exp(p.m - p.m')"
   std::string delayed;                  ///< r-parts applied once at the end: "1 / p.sum"; may be empty
   std::string guard;
   std::string certificate;         ///< what was tested and how, in one sentence; empty where nothing is carried in a new way
@@ -133,9 +133,9 @@ struct CheckCase {
   DType dtype = DType::f32;
   std::string family;  ///< data family
   double max_error = 0;
-  double bound = 0;  ///< at the element with the largest error / bound
-  std::int64_t elements = 0;
-  std::int64_t undetermined = 0;  ///< elements of which the reference cannot say what is right
+  double bound = 0;               ///< at the element with the largest error / bound
+  std::int64_t elements = 0;      ///< to which the text gives a value
+  std::int64_t undetermined = 0;  ///< those of them of which the reference cannot say what is right
   CheckStatus status = CheckStatus::pending;
   std::string detail;  ///< which element, both values
 };

@@ -25,7 +25,7 @@ struct ReducerResult {
   friend bool operator==(const ReducerResult&, const ReducerResult&) = default;
 };
 
-/// A monoid on states with a lift and projections (DESIGN 5.1).
+/// A monoid on states with a lift and projections (docs/algebra.md).
 struct Reducer {
   Symbol name;
   std::vector<Symbol> parameters;

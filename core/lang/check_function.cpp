@@ -93,7 +93,7 @@ class FunctionChecker {
         sink_.error(bind.span, "`" + name + "` takes its range from the caller", "write `[" + name + "]` without a range");
       } else if (own && !reduces && !is_bound) {
         sink_.error(bind.span, "`" + name + "` is not an index here",
-                    "make it an index of the function: `fn " + syntax_.name.name.text() + "[" + name + "](…)`");
+                    fmt::format("make it an index of the function: `fn {}[{}](…)`", syntax_.name.name.text(), name));
       } else if (own && reduces && is_bound) {
         sink_.error(bind.span, "index `" + name + "` is bound twice", "take another name");
       } else if (own && reduces && bind.lo == nullptr) {

@@ -1,4 +1,4 @@
-// The notation (DESIGN 3): text -> Math program as written, and the texts of the other levels back into IR.
+// The notation (docs/language.md): text -> Math program as written, and the texts of the other levels back into IR.
 // No input, however malformed or large, crashes or hangs: sizes and nesting are bounded, and the bounds are in the diagnostics.
 #pragma once
 

@@ -195,7 +195,7 @@ class Prover {
 
   /// The alternatives of a condition, or of its negation; {{}} where nothing is known.
   [[nodiscard]] Alternatives assume(Expr condition, bool holds, int depth = 0) const {
-    const Alternatives nothing = {{}};
+    Alternatives nothing = {{}};
     if (depth > static_cast<int>(deepest)) return nothing;
     switch (condition.op()) {
       case Op::boolean:
@@ -271,7 +271,7 @@ class Prover {
         cases = assume(atom.arg(0), first);
         value = atom.arg(first ? 1 : 2);
       } else {
-        const Expr a = atom.is(Op::abs) ? atom.arg(0) : atom.arg(0);
+        const Expr a = atom.arg(0);
         const Expr b = atom.is(Op::abs) ? number(0) : atom.arg(1);
         const bool takes_larger = !atom.is(Op::min);
         cases = assume(binary(takes_larger == first ? Op::ge : Op::le, a, b), true);

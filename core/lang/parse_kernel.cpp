@@ -9,7 +9,6 @@
 
 namespace fathom::lang {
 
-using kernel::Access;
 using kernel::Kernel;
 using kernel::Module;
 

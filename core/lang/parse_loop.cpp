@@ -166,7 +166,7 @@ class LoopParser {
       if (!range.lo || !parser_.expect(":", "between the bounds")) return false;
       range.hi = expression();
       if (!range.hi) return false;
-      all.push_back(std::move(range));
+      all.push_back(range);
     } while (parser_.accept(","));
     return parser_.expect("]", "behind the ranges");
   }

@@ -1,5 +1,5 @@
 // Reductions over one index share one loop, one decision a consumer (site CONSUMER/INDEX/fuse). What a consumer reads of a producer that
-// is still running is read at a gauge, and its accumulator is repaired when the gauge moves (DESIGN 5).
+// is still running is read at a gauge, and its accumulator is repaired when the gauge moves (docs/algebra.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -133,8 +133,8 @@ class Fuser {
     log_->step(std::move(note), current_);
   }
 
-  /// Site CONSUMER/INDEX/repair: a person's own repair (DESIGN 5.8). One that is derived is the compiler's, in other words; a refuted one
-  /// runs only with `unsound`, and the step says so. True: it changed the program.
+  /// Site CONSUMER/INDEX/repair: a person's own repair (docs/algebra.md). One that is derived is the compiler's, in other words; a refuted
+  /// one runs only with `unsound`, and the step says so. True: it changed the program.
   bool take_written_repair(const Fusion& fusion, const FuseSite& site, StepLog::Note& note) {
     const auto at = std::find_if(program_.math.statements.begin(), program_.math.statements.end(),
                                  [&](const math::Statement& each) { return each.name == site.consumer; });

@@ -117,8 +117,8 @@ class AtomPlacer {
 
   /// Multiplications of one tile, those of ragged edges and of filling the accumulators counted as whole ones.
   static double price(const MatrixAtom& atom, std::int64_t m, std::int64_t n, std::int64_t k) {
-    const auto blocks = static_cast<double>((m + atom.m - 1) / atom.m * ((n + atom.n - 1) / atom.n));
-    return blocks * atom.m * atom.n * (static_cast<double>(k) + atom.fill);
+    const std::int64_t blocks = (m + atom.m - 1) / atom.m * ((n + atom.n - 1) / atom.n);
+    return static_cast<double>(blocks * atom.m * atom.n) * (static_cast<double>(k) + atom.fill);
   }
 
   void block(Block& statements) {

@@ -10,7 +10,6 @@ namespace fathom::passes {
 namespace {
 
 using loop::Loop;
-using loop::TileRange;
 using math::Statement;
 
 // ---- what a masked element contributes ----

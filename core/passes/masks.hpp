@@ -11,7 +11,7 @@ namespace fathom::passes {
 inline const Symbol open_trips{"open"}, mixed_trips{"mixed"};
 
 /// The comparisons that decide about tiles of `index` in the nest: where one of them is false, every reduction of the nest gets its
-/// identity (DESIGN 5.6). In a trip tagged `open` all of them hold, so a lowering may take them as true there.
+/// identity (docs/algebra.md). In a trip tagged `open` all of them hold, so a lowering may take them as true there.
 [[nodiscard]] std::vector<Expr> mask_conditions(const loop::Program&, const Nest&, Symbol index);
 
 /// Ranges of trips of the nest's innermost fold: mixed, open, mixed. Empty where there is neither a mask nor a ragged last tile.

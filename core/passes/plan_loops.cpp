@@ -54,11 +54,7 @@ class Planner {
     }
     for (const Statement& statement : program_->statements) {
       if (!needed_.contains(statement.name) || placed_.contains(statement.name)) continue;
-      if (statement.reduction() != nullptr) {
-        make_nest(statement);
-      } else if (!join_behind(statement)) {
-        make_nest(statement);
-      }
+      if (statement.reduction() != nullptr || !join_behind(statement)) make_nest(statement);
     }
     return std::move(nests_);
   }

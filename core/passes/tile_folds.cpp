@@ -1,5 +1,5 @@
 // Running states: what a fold carries, how its gauge moves and its carriers are repaired once a trip. The repair factor is a select
-// (DESIGN 5.2): while a gauge is unset the carrier stays as it is.
+// (docs/algebra.md): while a gauge is unset the carrier stays as it is.
 #include <fmt/format.h>
 
 #include <algorithm>

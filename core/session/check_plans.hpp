@@ -1,5 +1,5 @@
-// The plans that checks run (DESIGN 6): the compilation's complete trace replayed at small shapes taken from its own tiles, with miniature
-// tiles or with the true ones. What is checked is what the passes really do there.
+// The plans that checks run (docs/checks.md): the compilation's complete trace replayed at small shapes taken from its own tiles, with
+// miniature tiles or with the true ones. What is checked is what the passes really do there.
 #pragma once
 
 #include <vector>

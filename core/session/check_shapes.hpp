@@ -1,4 +1,4 @@
-// The small shapes at which a plan is checked (DESIGN 6): tiled dimensions run through sizes about their tiles; the others are small
+// The small shapes at which a plan is checked (docs/checks.md): tiled dimensions run through sizes about their tiles; the others are small
 // numbers for which the operator's conditions hold, and mean something: for `H % Hk == 0` four and two, not three and three.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The JSON documents of the command line's contract (DESIGN 11): one function a command, all read from the record.
+// The JSON documents of the command line's contract (docs/command-line.md): one function a command, all read from the record.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -62,7 +62,7 @@ Inputs inputs_from(const Json& json) {
 
 Checked<Session> Session::open(Inputs inputs) {
   Session session;
-  if (auto changed = session.change(std::move(inputs)); !changed) return tl::unexpected<Diagnostics>(changed.error());
+  if (auto changed = session.change(inputs); !changed) return tl::unexpected<Diagnostics>(changed.error());
   return session;
 }
 
@@ -90,7 +90,7 @@ Checked<Session> Session::from_json(std::string_view text) {
   }
 }
 
-Checked<void> Session::change(Inputs inputs) {
+Checked<void> Session::change(const Inputs& inputs) {
   auto compiled = compile(inputs);
   if (!compiled) return tl::unexpected<Diagnostics>(compiled.error());
   if (!states_.empty()) states_.resize(at_ + 1);
@@ -106,7 +106,7 @@ Checked<void> Session::override_choice(std::string site, std::string choice) {
   const bool locked = std::any_of(entries.begin(), entries.end(), [&](const TraceEntry& entry) { return same(entry) && entry.locked; });
   entries.erase(std::remove_if(entries.begin(), entries.end(), same), entries.end());
   entries.push_back({std::move(site), std::move(choice), locked, Origin::by_user});
-  return change(std::move(inputs));
+  return change(inputs);
 }
 
 Checked<void> Session::lock(std::string site, bool locked) {
@@ -114,12 +114,12 @@ Checked<void> Session::lock(std::string site, bool locked) {
   for (TraceEntry& entry : inputs.trace.entries) {
     if (entry.site != site) continue;
     entry.locked = locked;
-    return change(std::move(inputs));
+    return change(inputs);
   }
   for (const Decision& decision : now().record.decisions) {
     if (decision.site != site) continue;
     inputs.trace.entries.push_back({std::move(site), decision.choice, locked, decision.origin});
-    return change(std::move(inputs));
+    return change(inputs);
   }
   return fail(fmt::format("There is no decision at `{}`.", site), "`fathom decisions FILE` lists the sites.");
 }
@@ -128,13 +128,13 @@ Checked<void> Session::reset(std::string site) {
   Inputs inputs = now().inputs;
   auto& entries = inputs.trace.entries;
   entries.erase(std::remove_if(entries.begin(), entries.end(), [&](const TraceEntry& entry) { return entry.site == site; }), entries.end());
-  return change(std::move(inputs));
+  return change(inputs);
 }
 
 Checked<void> Session::edit_source(std::string source) {
   Inputs inputs = now().inputs;
   inputs.source = std::move(source);
-  return change(std::move(inputs));
+  return change(inputs);
 }
 
 void Session::undo() {

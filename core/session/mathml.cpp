@@ -40,7 +40,7 @@ Strength strength(Expr e) {
 
 std::string item(Expr e);
 std::string operand(Expr e, int at_least) {
-  const std::string inner = item(e);
+  std::string inner = item(e);
   if (strength(e) >= at_least) return inner;
   return fmt::format("<mrow><mo>(</mo>{}<mo>)</mo></mrow>", inner);
 }

@@ -15,7 +15,7 @@
 
 namespace fathom::session {
 
-// ---- traces as text (DESIGN 11) ----
+// ---- traces as text (docs/choices.md) ----
 [[nodiscard]] std::string print(const Trace&);
 [[nodiscard]] Checked<Trace> parse_trace(std::string_view text);
 
@@ -65,7 +65,7 @@ class Session {
   void redo();
 
  private:
-  Checked<void> change(Inputs);
+  Checked<void> change(const Inputs&);
   std::vector<std::shared_ptr<const Compilation>> states_;
   std::size_t at_ = 0;
 };
@@ -77,7 +77,7 @@ struct CheckOptions {
   /// Calls f(0), …, f(count - 1), in any order, perhaps several at once; empty: one after another. Threads are the caller's business.
   std::function<void(std::size_t count, const std::function<void(std::size_t)>& f)> for_each;
 };
-/// Fills Step::check of every step (DESIGN 6). Steps before and at Kernel run in the interpreter.
+/// Fills Step::check of every step (docs/checks.md). Steps before and at Kernel run in the interpreter.
 void check_steps(Compilation&, const CheckOptions& = {});
 [[nodiscard]] Check check_step(const Compilation&, const Step&, const CheckOptions& = {});
 

@@ -21,7 +21,7 @@ struct MatrixAtom {
   Home a_home = Home::cache, b_home = Home::cache, accumulator_home = Home::cache;
   int issuing_lanes = 1;  ///< lanes that issue it together
   bool asynchronous = false;
-  bool quiet_operands = false;  ///< KERNEL.md: no register operand is written while one is in flight
+  bool quiet_operands = false;  ///< no register operand is written while one is in flight
   bool ragged = false;          ///< also does edges smaller than m x n, at the price of whole ones
   double fill = 0;              ///< steps along k that loading, draining and storing the accumulator take the time of
 };

@@ -46,7 +46,7 @@ MatrixAtom atom_of(const RegisterTile& tile, int lanes) {
 }
 
 Rates rates_of_x86(int lanes, int cores) {
-  // Per lane and core, measured on one Zen 5 core (research/feasibility-backends 2): FMA peak 215..235 GF/s at 16 lanes, 114 at 8.
+  // Per lane and core, measured on one Zen 5 core: FMA peak 215..235 GF/s at 16 lanes, 114 at 8.
   constexpr double flops = 14e9;
   Rates rates;
   rates.matrix_flops = 13e9 * lanes * cores;       // 93..97 % of that peak was reached by a packed register tile
@@ -130,14 +130,14 @@ MatrixAtom wgmma(int n, DType operand, bool a_in_registers, bool b_transposed) {
   atom.accumulator_home = Home::registers;
   atom.issuing_lanes = 128;  // one warpgroup
   atom.asynchronous = true;
-  atom.quiet_operands = true;  // hopper/RECIPE: C7513, ptxas serialises otherwise
+  atom.quiet_operands = true;  // else ptxas serialises the instructions (its warning C7513)
   return atom;
 }
 
 std::vector<MatrixAtom> wgmma_rows() {
   std::vector<MatrixAtom> rows;
   for (const DType operand : {DType::bf16, DType::f16})
-    for (const int n : {64, 128, 256})  // any multiple of 8 up to 256 exists; hopper/RECIPE: 64 and 128 keys were best, 176 does not pay
+    for (const int n : {64, 128, 256})  // any multiple of 8 up to 256 exists; measured on an H200: 64 and 128 keys best, 176 does not pay
       for (const bool a_in_registers : {false, true})
         for (const bool b_transposed : {false, true}) rows.push_back(wgmma(n, operand, a_in_registers, b_transposed));
   return rows;
@@ -170,13 +170,13 @@ Target sm_80() {
 }
 
 Target sm_90a() {
-  // H200: 132 processors; 4096 flops a clock and processor: hopper/RECIPE's 1 016 801 ideal cycles for 550 GFLOP give just that. The clock
-  // is that measured under load at D=128 (1.62..1.68 GHz), since the card is limited by power.
+  // H200: 132 processors; 4096 dense bf16 flops a clock and processor (data sheet: 989 TFLOP/s at 1.83 GHz). The clock is that measured
+  // on an H200 under load at D=128 (1.62..1.68 GHz), since the card is limited by power.
   constexpr double clock = 1.65e9;
   Target target = nvidia("sm_90a", "NVIDIA H100 and H200 (Hopper)", 132, clock, 4096);
   target.rates.vector_flops = 128 * 132 * clock;  // 128 f32 lanes a processor
-  target.rates.memory_bytes = 4.57e12;            // hopper/memory_bound/RECIPE: read stream 4 574..4 647 GB/s
-  target.shared_bytes = 232448;                   // hopper/RECIPE: limit of a block
+  target.rates.memory_bytes = 4.57e12;            // a stream of reads, measured on an H200: 4574..4647 GB/s
+  target.shared_bytes = 232448;                   // 227 KiB a block (CUDA programming guide, compute capability 9.0)
   target.atoms = wgmma_rows();
   for (MatrixAtom& atom : mma_sync_rows()) target.atoms.push_back(std::move(atom));
   return target;

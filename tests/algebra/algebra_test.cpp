@@ -1,4 +1,5 @@
-// The evaluator and the folds of the algebra's tests: written from DESIGN 5 and the fields of Fusion, without the algebra's own code.
+// The evaluator and the folds of the algebra's tests: written from docs/algebra.md and the fields of Fusion, without the algebra's own
+// code.
 #include "algebra_test.hpp"
 
 #include <cmath>

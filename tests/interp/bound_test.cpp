@@ -100,6 +100,19 @@ TEST(Bound, a_comparison_of_computed_values_that_may_go_either_way_is_undetermin
   EXPECT_EQ(result.bound[1], 0);
 }
 
+/// y / 0 and -y / 0 added are NaN; (y - y) / 0 is NaN too, (2 y - y) / 0 an infinity: a plan may divide behind the sum.
+TEST(Bound, a_sum_of_infinities_of_both_signs_is_undetermined) {
+  const auto program = parse("dim T = 2\noperator f(x: f32[T], p: f32) -> (o: f32) { o = sum[j](x[j] / p) }\n");
+  const auto sum = [&](const std::vector<double>& x) {
+    return reference_of(program, {{Symbol("x"), row(x)}, {Symbol("p"), array({}, {0})}}).at(Symbol("o"));
+  };
+  EXPECT_TRUE(sum({2, -1}).undetermined[0]);
+  EXPECT_TRUE(std::isnan(sum({2, -1}).value[0]));
+  EXPECT_FALSE(sum({2, 1}).undetermined[0]);
+  EXPECT_EQ(sum({2, 1}).value[0], inf);
+  EXPECT_FALSE(sum({nan, -1}).undetermined[0]) << "NaN that arrives stays NaN";
+}
+
 TEST(Bound, maxima_where_two_values_meet_stay_determined) {
   const auto program = parse("dim T = 3\noperator f(x: f32[T]) -> (o: f32) { o = max[j](exp(x[j])) }\n");
   const auto result = reference_of(program, {{Symbol("x"), row({1, 1, 0})}}).at(Symbol("o"));

@@ -48,6 +48,27 @@ TEST(Compare, judges_each_element_by_its_own_bound) {
   EXPECT_EQ(status(row({1e-30}), expected({0}, 0)), CheckStatus::failed);
 }
 
+TEST(Compare, leaves_out_elements_to_which_the_text_gives_no_value) {
+  std::vector<double> values(100, 1);
+  std::fill(values.begin(), values.begin() + 90, nan);
+  Bounded wanted = expected(values);
+  for (std::size_t i = 0; i < 90; ++i) wanted.undetermined[i] = true, wanted.bound[i] = inf;
+  Array actual = row(std::vector<double>(100, 1));
+  const CheckCase one = compare(actual, wanted, DType::f32, -1);
+  EXPECT_EQ(one.status, CheckStatus::passed);
+  EXPECT_EQ(one.elements, 10);
+  EXPECT_EQ(one.undetermined, 0);
+  actual.data[95] = nan;
+  EXPECT_EQ(status(actual, wanted), CheckStatus::failed) << "the others are judged";
+  EXPECT_EQ(status(row({5}),
+                   [] {
+                     Bounded none = expected({nan}, inf);
+                     none.undetermined[0] = true;
+                     return none;
+                   }()),
+            CheckStatus::inconclusive);
+}
+
 TEST(Compare, is_inconclusive_when_more_than_two_in_a_hundred_are_undetermined) {
   Bounded wanted = expected(std::vector<double>(100, 1));
   Array actual = row(std::vector<double>(100, 1));

@@ -95,6 +95,23 @@ TEST(Data, special_values_stand_where_the_text_gives_them_a_meaning) {
   EXPECT_FALSE(offers(parse(masked), "not-a-number@v"));
 }
 
+TEST(Data, masks_of_a_minimum_are_plus_infinity) {
+  const auto sign = [](const std::string& body) {
+    const auto program = parse("dim S = 6, T = 16\noperator f(x: f32[S,T]) -> (o: f32[S]) {\n" + body + "\n}\n");
+    const Arrays inputs = make_inputs(program, default_dims(program), "infinite-prefix@x", 1, {0, 4, 8});
+    int found = 0;
+    for (const double x : inputs.at(Symbol("x")).data)
+      if (std::isinf(x)) found = x > 0 ? 1 : -1;
+    return found;
+  };
+  EXPECT_EQ(sign("  o[i] = max[j](x[i,j])"), -1);
+  EXPECT_EQ(sign("  o[i] = min[j](x[i,j])"), 1);
+  EXPECT_EQ(sign("  s[i,j] = -x[i,j]\n  o[i] = max[j](s[i,j])"), 1);
+  EXPECT_EQ(sign("  o[i] = min[j](-2 * x[i,j])"), -1);
+  EXPECT_EQ(sign("  o[i] = logsumexp[j](3 - x[i,j])"), 1);
+  EXPECT_EQ(sign("  o[i] = max[j](x[i,j]) + min[j](x[i,j])"), -1) << "what one masks is a value of the other";
+}
+
 TEST(Data, special_values_arrive_in_some_rows_and_not_in_others) {
   const auto program = parse(
       "dim S = 6, T = 16\noperator f(x: f32[S,T]) -> (p: f32[S,T], l: f32[S]) {\n  p[i,j] = softmax[j](x[i,j])\n  l[i] = "

@@ -1,4 +1,4 @@
-// The printer against a reader of the notation's grammar (DESIGN 3) that was written from the grammar alone.
+// The printer against a reader of the notation's grammar (docs/language.md) that was written from the grammar alone.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

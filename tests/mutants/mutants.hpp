@@ -1,4 +1,4 @@
-// The standing set of mutants (DESIGN 6): wrong programs that a compiler with one fault would make. Each must be caught.
+// The standing set of mutants (docs/checks.md): wrong programs that a compiler with one fault would make. Each must be caught.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The check is checked (DESIGN 6): every mutant is caught, by a verifier or by a failed case, and what is not mutated passes. What caught
-// each stands in caught.txt, and docs/checks.md shows it; FATHOM_UPDATE_EXPECTED=1 writes both anew.
+// The check is checked (docs/checks.md): every mutant is caught, by a verifier or by a failed case, and what is not mutated passes. What
+// caught each stands in caught.txt, and docs/checks.md shows it; FATHOM_UPDATE_EXPECTED=1 writes both anew.
 #include "mutants.hpp"
 
 #include <fmt/format.h>

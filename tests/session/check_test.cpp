@@ -95,6 +95,27 @@ TEST(Check, loops_over_ranges_that_scalars_and_lists_give_do_not_fail) {
     expect_none_fails(text, Level::kernel);
 }
 
+/// Their data give some elements no value (inf - inf), make results 0, or mask by +inf: none of that leaves a check without an answer.
+TEST(Check, of_programs_that_people_write_has_an_answer) {
+  const std::string masked = "dim S = 20, T = 40, D = 8\noperator f(s: f32[S,T], v: f32[T,D]) -> (o: f32[S,D])\n{\n";
+  const std::string weights =
+      "  l[i] = sum[j](where(j <= i - 5, exp(s[i,j] - m[i]), 0))\n"
+      "  o[i,d] = sum[j](where(j <= i - 5, exp(s[i,j] - m[i]) / l[i] * v[j,d], 0))\n}\n";
+  const std::string rows = "dim R = 64, C = 200\noperator f(x: f32[R,C], w: f32[C]) -> (o: f32[R])\n{\n";
+  const std::string mean = "  mu[i] = sum[j](x[i,j]) / C\n";
+  for (const std::string& text :
+       {masked + "  m[i] = max[j](where(j <= i - 5, s[i,j], -inf))\n" + weights, masked + "  m[i] = max[j](s[i,j])\n" + weights,
+        rows + "  m[i] = min[j](x[i,j])\n  o[i] = m[i] - log(sum[j](exp(m[i] - x[i,j]) * abs(w[j])))\n}\n",
+        rows + mean + "  v[i] = sum[j]((x[i,j] - mu[i]) ^ 2) / C\n  o[i] = sum[j]((x[i,j] - mu[i]) * rsqrt(v[i] + 0.00001) * w[j])\n}\n",
+        rows + mean + "  o[i] = sum[j](abs(w[j]) * (x[i,j] - mu[i]) ^ 2)\n}\n"})
+    for (const char* target : {"x86-64", "blackboard"}) {
+      Compilation checked = *compiled(text, {}, {}, target);
+      check_steps(checked, {});
+      for (const Step& step : checked.record.steps)
+        EXPECT_EQ(step.check.status, CheckStatus::passed) << text << target << ": " << step.id << ": " << step.check.reason;
+    }
+}
+
 /// c stays in a loop of its own and reads what the loop of m and a computes as it runs: only the complete values of that are meant.
 TEST(Check, what_a_later_loop_reads_of_a_fused_one_is_complete) {
   for (const std::string& sums :

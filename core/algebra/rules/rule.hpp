@@ -1,5 +1,5 @@
-// A rule is data: the equation that people see, the condition under which it is a refinement (DESIGN 5.3), and the function that applies
-// it at the root of an expression. One way each: the left side is never better ranged than the right.
+// A rule is data: the equation that people see, the condition under which it is a refinement (docs/algebra.md), and the function that
+// applies it at the root of an expression. One way each: the left side is never better ranged than the right.
 #pragma once
 
 #include <optional>
