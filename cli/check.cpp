@@ -1,5 +1,6 @@
 // check: every step on many shapes and data families.  export: the report, the trace.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "command.hpp"
 #include "parallel.hpp"
@@ -52,6 +53,8 @@ int export_to(const Arguments& arguments) {
   if (arguments.format == "trace") return write_output(arguments, session::print(compilation->record.trace));
   if (!arguments.format.empty() && arguments.format != "html")
     return fail(misuse, fmt::format("fathom export: --as {}: choose html or trace", arguments.format));
+  if (arguments.output.empty() && isatty(STDOUT_FILENO) != 0)
+    return fail(misuse, fmt::format("fathom export: a page belongs in a file: -o {}.html", compilation->program.name.text()));
   session::Compilation checked = *compilation;
   if (!arguments.quick) session::check_steps(checked, {.for_each = in_parallel});
   return write_output(arguments, session::report_html(checked));

@@ -74,6 +74,8 @@ std::string_view word(Severity severity) {
 void render_into(std::string& out, const Diagnostic& diagnostic, std::string_view file_name, std::string_view source) {
   if (diagnostic.span.source != 0) {
     out += fmt::format("prelude: {}: {}\n", word(diagnostic.severity), diagnostic.message);
+  } else if (diagnostic.span == outside_of_text) {
+    out += fmt::format("{}: {}: {}\n", file_name, word(diagnostic.severity), diagnostic.message);
   } else {
     const Place place = place_of(diagnostic.span, source);
     out += fmt::format("{}:{}:{}: {}: {}\n  {}\n  {}\n", file_name, place.line, place.column, word(diagnostic.severity), diagnostic.message,

@@ -20,6 +20,9 @@ struct SourceSpan {
   friend auto operator<=>(const SourceSpan&, const SourceSpan&) = default;
 };
 
+/// Of what is not written in the text: a dimension given on the command line.
+inline constexpr SourceSpan outside_of_text{0, 0xffffffffU, 0xffffffffU};
+
 /// Where a statement came from: sorted, without duplicates.
 using Origins = std::vector<SourceSpan>;
 [[nodiscard]] Origins merge(const Origins& a, const Origins& b);

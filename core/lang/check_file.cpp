@@ -101,7 +101,7 @@ class FileChecker {
         all += (all.empty() ? "the dimensions are " : ", ") + known.back();
       }
       const std::string near = suggest(name, known);
-      sink_.error({0, 0, 0}, "there is no dimension `" + name + "` to set to " + std::to_string(value), near.empty() ? all : near);
+      sink_.error(outside_of_text, "there is no dimension `" + name + "` to set to " + std::to_string(value), near.empty() ? all : near);
     }
   }
 

@@ -1,11 +1,35 @@
 // Declarations of functions: names, indices, calls of earlier functions. Types are checked at each call, where they are known.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "lang/functions.hpp"
 
 namespace fathom::lang {
 namespace {
+
+/// How the notation writes what other languages call by this name.
+std::string elsewhere(std::string_view name) {
+  struct Other {
+    std::string_view name, cure;
+  };
+  static constexpr auto others = std::to_array<Other>({{"pow", "write `x ^ y`"},
+                                                       {"power", "write `x ^ y`"},
+                                                       {"square", "write `x ^ 2`"},
+                                                       {"ln", "the natural logarithm is `log`"},
+                                                       {"fabs", "write `abs(x)`"},
+                                                       {"fmax", "write `max(x, y)`"},
+                                                       {"maximum", "write `max(x, y)`"},
+                                                       {"fmin", "write `min(x, y)`"},
+                                                       {"minimum", "write `min(x, y)`"},
+                                                       {"relu", "write `max(x, 0)`"},
+                                                       {"select", "write `where(condition, x, y)`"},
+                                                       {"floordiv", "write `i // j`"},
+                                                       {"mod", "write `i % j`"}});
+  for (const Other& other : others)
+    if (other.name == name) return std::string(other.cure);
+  return {};
+}
 
 std::string count_of(std::size_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : what == "index" ? "" : "s");
@@ -181,7 +205,8 @@ const Function* callee(const Syntax& call, const Functions& functions, Sink& sin
         if (kind(static_cast<Op>(op)) == OpKind::function) candidates.emplace_back(spelling(static_cast<Op>(op)));
       }
     }
-    const std::string cure = suggest(name, candidates);
+    const std::string known = elsewhere(name);
+    const std::string cure = known.empty() ? suggest(name, candidates) : known;
     sink.error(call.name_span,
                "there is no " + std::string(call.kind == SyntaxKind::indexed ? "reducer or function" : "function") + " `" + name + "`",
                cure);

@@ -28,7 +28,7 @@ class OperatorChecker {
     }
     parameters();
     results();
-    conditions();
+    if (!conditions()) return std::nullopt;
     declare_gauges();
     for (const StatementSyntax& statement : syntax_.statements) {
       if (auto checked = check_statement(statement, scope_)) program_.statements.push_back(std::move(*checked));
@@ -168,7 +168,9 @@ class OperatorChecker {
   }
 
   // ---- conditions ----
-  void conditions() {
+  /// Returns whether all of them hold at these dimensions: what is wrong there besides follows from that.
+  bool conditions() {
+    bool hold = true;
     Scope names = scope_.names({});
     for (const SyntaxRef syntax : syntax_.conditions) {
       if (!is_uniform(*syntax)) continue;
@@ -183,11 +185,13 @@ class OperatorChecker {
       if (evaluate_integer(condition, scope_.defaults) == 0) {
         sink_.error(syntax->span, "the condition `" + print(condition) + "` does not hold" + values_in(condition),
                     "change the dimensions in the file, or with `--dim`");
+        hold = false;
         continue;
       }
       scope_.facts.add_condition(condition, true);
       program_.conditions.push_back(condition);
     }
+    return hold;
   }
   [[nodiscard]] Typed<Type> condition_type(Expr condition) const {
     const TypeScope names{[this](Symbol name) {

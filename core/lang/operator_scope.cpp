@@ -159,7 +159,10 @@ void OperatorScope::unknown_tensor(Symbol name, SourceSpan span) const {
     return;
   }
   if (syntax.broken || file.is_broken) return;  // it may be what could not be read
-  sink.error(span, "there is no tensor " + text, suggest(name.text(), candidates(true)));
+  const std::string near = suggest(name.text(), candidates(true));
+  std::string all;
+  for (const auto& [known, tensor] : tensors) all += (all.empty() ? "known here: `" : "`, `") + known.text();
+  sink.error(span, "there is no tensor " + text, !near.empty() || all.empty() ? near : all + "`");
 }
 
 bool OperatorScope::may_be_index(Symbol name, SourceSpan span) {

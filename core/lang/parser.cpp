@@ -409,6 +409,13 @@ SyntaxRef Parser::bracketed(const Token& token, Symbol result) {
       sink_->error(*range, "a subscript cannot have a range", "`name[j in lo:hi]` must be followed by `(…)`, a reduction");
       return nullptr;
     }
+    const bool operand_follows = at_name() || peek().kind == TokenKind::number;
+    const std::uint32_t end = span_from(0).end;
+    if (operand_follows && builtin_reducer(node.name) && source_.substr(end, peek().span.begin - end).find('\n') == std::string_view::npos) {
+      sink_->error(peek().span, "what `" + node.name.text() + "` reduces stands in parentheses",
+                   "write `" + node.name.text() + "[" + bound.front().index.text() + "](…)`");
+      return nullptr;
+    }
     if (!result.empty()) {
       unexpected("`(` and the values to reduce");
       return nullptr;

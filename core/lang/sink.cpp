@@ -8,7 +8,7 @@ namespace fathom::lang {
 void Sink::error(SourceSpan span, std::string message, std::string cure, Diagnostics notes) {
   if (diagnostics_.size() >= max_diagnostics) return;
   for (const Diagnostic& known : diagnostics_) {
-    if (known.span == span) return;  // the first one at a place is the cause, others follow from it
+    if (known.span == span && span != outside_of_text) return;  // the first one at a place is the cause, others follow from it
   }
   diagnostics_.push_back({Severity::error, span, std::move(message), std::move(cure), std::move(notes)});
 }
