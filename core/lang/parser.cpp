@@ -411,7 +411,8 @@ SyntaxRef Parser::bracketed(const Token& token, Symbol result) {
     }
     const bool operand_follows = at_name() || peek().kind == TokenKind::number;
     const std::uint32_t end = span_from(0).end;
-    if (operand_follows && builtin_reducer(node.name) && source_.substr(end, peek().span.begin - end).find('\n') == std::string_view::npos) {
+    if (operand_follows && builtin_reducer(node.name) &&
+        source_.substr(end, peek().span.begin - end).find('\n') == std::string_view::npos) {
       sink_->error(peek().span, "what `" + node.name.text() + "` reduces stands in parentheses",
                    "write `" + node.name.text() + "[" + bound.front().index.text() + "](…)`");
       return nullptr;
