@@ -203,6 +203,43 @@ bool may_stand_behind(const Term& r) {
 
 }  // namespace
 
+void know_references(Normaliser& n, const std::vector<Expr>& values, const std::vector<Axis>& axes) {
+  const ProgramView& view = n.facts().view();
+  std::vector<Expr> references;  // in the order of the text
+  for (const Expr value : values)
+    visit(value, [&](Expr part) {
+      const Statement* statement = part.is(Op::read) ? view.reduction(part.name()) : nullptr;
+      if (statement == nullptr || std::find(references.begin(), references.end(), part) != references.end()) return;
+      const auto operation = monoid_operation(*statement->reduction()->reducer);
+      if (operation == Op::max || operation == Op::min) references.push_back(part);
+    });
+  if (references.size() < 2) return;
+  for (const Expr access : references) {
+    const Statement& statement = *view.reduction(access.name());
+    const Reduction& reduction = *statement.reduction();
+    if (reduction.over.size() != 1 || n.roles().of(access) == r_role) continue;  // a running one is told by its producer
+    const std::set<Symbol> used = free_indices(access);
+    const auto at = std::find_if(axes.begin(), axes.end(),
+                                 [&](const Axis& axis) { return same_range(axis, reduction.over[0]) && used.count(axis.index) == 0; });
+    if (at == axes.end()) continue;
+    Substitution places{{index(reduction.over[0].index), index(at->index)}};
+    for (std::size_t i = 0; i < statement.axes.size(); ++i) places[index(statement.axes[i].index)] = access.arg(i);
+    const Sum bounded = n.of(substitute(view.inlined(reduction.values.front()), places));
+    n.know({bounded, access, monoid_operation(*reduction.reducer) == Op::max});
+  }
+  n.forget_lines();
+}
+
+namespace {
+
+std::vector<Axis> axes_of(const Statement& statement) {
+  std::vector<Axis> axes = statement.reduction()->over;
+  axes.insert(axes.end(), statement.axes.begin(), statement.axes.end());
+  return axes;
+}
+
+}  // namespace
+
 Derived derive_classic(const Facts& facts, const Consumer& consumer) {
   const Statement& statement = *consumer.statement;
   const Reduction& reduction = *statement.reduction();
@@ -212,6 +249,7 @@ Derived derive_classic(const Facts& facts, const Consumer& consumer) {
   derived.fusion.pass = consumer.pass;
   derived.fusion.folds = folds_of(*reduction.reducer);
   Normaliser n(facts, Roles(indices_over(reduction), {}));
+  know_references(n, consumer.values, axes_of(statement));
   const auto operation = monoid_operation(*reduction.reducer);
   if (operation == Op::add && consumer.values.size() == 1) {
     const Sum& sum = n.of(consumer.values[0]);
@@ -221,8 +259,7 @@ Derived derive_classic(const Facts& facts, const Consumer& consumer) {
       // What is masked out as a whole is 0 in the text: a divisor stays with the elements then.
       const bool divides = may_divide_by_zero(behind, facts);
       const auto& rows = separated.separation->u[0].terms;
-      const bool is_masked =
-          std::any_of(rows.begin(), rows.end(), [](const Term& row) { return !row.guards.empty() && row.exponent.empty(); });
+      const bool is_masked = std::any_of(rows.begin(), rows.end(), [](const Term& row) { return !row.guards.empty(); });
       if (behind.is_one_term() && may_stand_behind(behind.terms[0]) && !(divides && is_masked)) {
         const bool whole = behind.terms[0].is_number() && behind.terms[0].coefficient == Rational(1);
         const Symbol name = carried_name(facts.view().program(), statement, whole);
@@ -242,7 +279,7 @@ Derived derive_classic(const Facts& facts, const Consumer& consumer) {
 
 namespace {
 
-/// Order facts of the producers that are running extrema over the consumer's own elements.
+/// Order facts of the producers that are running extrema over the consumer's own elements, and of complete references.
 void know_producers(Normaliser& n, const Consumer& consumer) {
   const ProgramView& view = n.facts().view();
   for (const Producer& producer : consumer.producers) {
@@ -260,6 +297,7 @@ void know_producers(Normaliser& n, const Consumer& consumer) {
     if ((role & r_role) == 0) n.know({bounded, producer.read, operation == Op::max});
   }
   n.forget_lines();
+  know_references(n, consumer.values, axes_of(*consumer.statement));
 }
 
 Result<Derived> derive_fused(Normaliser& n, const Consumer& consumer, std::optional<int>& rank) {

@@ -33,6 +33,11 @@ struct Producer {
   bool same_set = true;  ///< over the consumer's index set
 };
 
+/// Order facts of the extrema that the values read, where they read two of them or more: for an element at one of `axes` that such an
+/// extremum runs over, where that is complete. With them one exponential a reference is printed; the sum of two differences has not the
+/// digits of either.
+void know_references(Normaliser&, const std::vector<Expr>& values, const std::vector<math::Axis>& axes);
+
 /// The consumer, ready: names unified, values inlined.
 struct Consumer {
   const math::Statement* statement = nullptr;

@@ -123,6 +123,11 @@ struct Climber {
   }
 
   std::optional<Piece> scaled(Expr e, std::size_t i) {
+    const Sum& factor = n.of(e.arg(1 - i));
+    const Rational one(1), minus_one(-1);
+    const bool keeps_range = !factor.is_one_term() || std::all_of(factor.terms[0].factors.begin(), factor.terms[0].factors.end(),
+                                                                  [&](const auto& f) { return f.second <= one && f.second >= minus_one; });
+    if (!keeps_range) return std::nullopt;  // x^2 / l^2: the largest x^2 alone may leave the range
     const Signs sign = n.facts().sign(e.arg(1 - i));
     if (is_within(sign, positive | zero)) return through(e, i, false, false);
     if (is_within(sign, negative | zero)) return through(e, i, true, false);
@@ -179,7 +184,13 @@ Result<Derived> derive_extremum(Normaliser& n, const Consumer& consumer, Op oper
   for (const Producer& producer : consumer.producers)
     if (!producer.at_identity) return refuse(producer.name.text() + " is not read at the identity index.", {print(producer.read)});
   std::vector<Piece> pieces;
-  if (!climber.pieces(value, {}, pieces) || pieces.empty()) {
+  // As it is written; else in normal form, |x / l| as |x| / l.
+  bool rises = climber.pieces(value, {}, pieces);
+  if (!rises) {
+    pieces.clear();
+    rises = climber.pieces(n.canonical(value), {}, pieces);
+  }
+  if (!rises || pieces.empty()) {
     const Mixed part = smallest_mixed(value, n, {value, false});
     return refuse(print(part.part) + " neither rises nor falls with one part of each element whatever it reads of its own loop.",
                   {print(part.part)});

@@ -106,7 +106,7 @@ Result<void> gauge_exponent(SumDerivation& d, const std::vector<Term>& r_exponen
 /// u^p * m^-p with |u| <= m over the same elements: the ratio is carried, gauge m where m > 0.
 void gauge_powers(SumDerivation& d, const Term& r) {
   for (const auto& [factor, power] : r.factors) {
-    const OrderFact* fact = fact_about(d.n, factor);
+    const OrderFact* fact = d.n.roles().of(factor) == r_role ? fact_about(d.n, factor) : nullptr;
     const auto ratio = subtract(Rational(0), power);
     if (fact == nullptr || !ratio || *ratio < Rational(2)) continue;
     const bool in_every_row = std::all_of(d.parts.u[0].terms.begin(), d.parts.u[0].terms.end(), [&](const Term& row) {
@@ -399,6 +399,25 @@ std::optional<Refusal> refused_by_place(const Consumer& consumer) {
   return std::nullopt;
 }
 
+/// u^p / r^p with p >= 2, r no gauge: u^p alone leaves the range that the ratio keeps.
+std::optional<Refusal> refused_by_power(const SumDerivation& d) {
+  const Rational two(2);
+  const auto& rows = d.parts.u[0].terms;
+  const bool grows_by_power = std::any_of(rows.begin(), rows.end(), [&](const Term& row) {
+    return std::any_of(row.factors.begin(), row.factors.end(), [&](const auto& factor) { return factor.second >= two; });
+  });
+  if (!grows_by_power || !d.parts.r[0].is_one_term()) return std::nullopt;
+  for (const auto& [factor, power] : d.parts.r[0].terms[0].factors) {
+    const auto wanted = subtract(Rational(0), power);
+    const bool is_gauge = d.gauging.as_gauge.count(factor) != 0;
+    if (!wanted || *wanted < two || is_gauge || (d.n.roles().of(factor) & r_role) == 0) continue;
+    return refusal("range: " + print(d.n.print(d.parts.u[0])) + " without its divisor " + print(d.read_text(factor)) +
+                       " leaves the range that the ratio keeps.",
+                   factor, "A running maximum of the element's magnitude as divisor would keep it in range.");
+  }
+  return std::nullopt;
+}
+
 bool is_partial(Expr atom, Rational power, const Facts& facts) {
   if (atom.is(Op::log) || atom.is(Op::log2)) return !is_within(facts.sign(atom.arg(0)), positive);
   if (power.sign() < 0) return !is_within(facts.sign(atom), positive) && !is_within(facts.sign(atom), negative);
@@ -477,9 +496,9 @@ Result<Derived> derive_sum(Normaliser& n, const Consumer& consumer, std::optiona
     if (auto gauged = gauge_exponent(d, *exponent); !gauged) return tl::unexpected(std::move(gauged.error()));
   } else if (has_reference(d)) {
     keep_reference(d);
-  } else if (d.parts.r[0].is_one_term()) {
-    gauge_powers(d, d.parts.r[0].terms[0]);
   }
+  if (d.parts.r[0].is_one_term()) gauge_powers(d, d.parts.r[0].terms[0]);
+  if (auto by_power = refused_by_power(d)) return tl::unexpected(std::move(*by_power));
   if (!d.gauging.gauges.empty())
     if (auto by_set = refused_by_set(consumer)) return tl::unexpected(std::move(*by_set));
   if (d.gauging.gauges.empty())

@@ -647,10 +647,21 @@ Expr Normaliser::print(const Term& term) const {
   return print_beside(rest, ratios);
 }
 
+/// x / l beside exp(-inf) = 0: where l may be 0, the masked term is 0 only if it is masked as a whole.
+bool Normaliser::divides_by_masked(const Term& term) const {
+  return std::any_of(term.factors.begin(), term.factors.end(), [&](const auto& factor) {
+    const auto& [base, power] = factor;
+    if (power.sign() >= 0 || (roles_.of(base) & r_role) != 0) return false;  // r stands behind the sum
+    bool sums = false;  // of no elements, whatever the sign of its terms
+    visit(base, [&](Expr part) { sums = sums || (part.is(Op::read) && facts_->view().reduction(part.name()) != nullptr); });
+    return sums || !(is_within(facts_->sign(base), positive) || is_within(facts_->sign(base), negative));
+  });
+}
+
 Expr Normaliser::print_beside(const Term& term, Expr ratios) const {
   std::set<Expr> inside;
   std::set<Expr> outside;
-  const bool takes_mask = (roles_.of(term.exponent) & u_role) != 0 && !reads_its_scores(term);
+  const bool takes_mask = (roles_.of(term.exponent) & u_role) != 0 && !reads_its_scores(term) && !divides_by_masked(term);
   for (Expr guard : term.guards) (takes_mask && roles_.of(guard) == u_role ? inside : outside).insert(guard);
   const Expr exponential = print_exponential(term.exponent, inside);
   const Expr body = product_expr(term, ratios && exponential ? ratios * exponential : ratios ? ratios : exponential);

@@ -89,6 +89,7 @@ class Normaliser {
   [[nodiscard]] std::vector<std::vector<Term>> bounded_groups(std::vector<Term>) const;
   /// (u / m)^p of factors u^p * m^-p with |u| <= m, taken out of the term: u^p alone squares the range. Absent: there are none.
   [[nodiscard]] Expr print_ratios(Term&) const;
+  [[nodiscard]] bool divides_by_masked(const Term&) const;
   [[nodiscard]] Expr print_beside(const Term&, Expr ratios) const;  ///< the term times what print_ratios took out of it
 
   const Facts* facts_;

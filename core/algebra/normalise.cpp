@@ -1,5 +1,5 @@
-// The program in the form in which it was fused. Two rounds of derivation: the first moves what is free of an index behind its
-// reduction; the second finds the terms of what is left, which are then final. Elementwise statements are looked through and come back
+// The program in the form in which it was fused. Rounds of derivation move what is free of an index behind its
+// reduction, until nothing moves; the terms of what is left are final then. Elementwise statements are looked through and come back
 // where two terms share a value: under the name that the text gave it, else NAME.term. Statements that no result needs are gone.
 #include <algorithm>
 #include <limits>
@@ -18,6 +18,11 @@ using math::Reduction;
 using math::Statement;
 
 namespace {
+
+constexpr int most_rounds = 6;
+
+/// Whether something stands behind the parts of the reduction, or it is several.
+bool moves(const Derived& derived) { return derived.parts.size() != 1 || derived.project != symbol(derived.fusion.consumer); }
 
 /// The opened program with each reduction as its parts and an elementwise statement for what stands behind them.
 Program moved_behind(const ProgramView& view, const std::vector<Derived>& all, std::map<Symbol, Symbol>& came_from) {
@@ -56,10 +61,11 @@ Program moved_behind(const ProgramView& view, const std::vector<Derived>& all, s
         own.dtype = operation && is_condition(*operation) ? DType::boolean : DType::real;
       own.value = std::move(reduction);
       moved.statements.push_back(std::move(own));
-      came_from.emplace(part.name, statement.name);
+      const auto from = came_from.find(statement.name);
+      came_from.emplace(part.name, from == came_from.end() ? statement.name : from->second);
       parts[symbol(part.name)] = read(part.name, subscripts);
     }
-    if (derived.parts.size() == 1 && derived.project == symbol(statement.name)) continue;
+    if (!moves(derived)) continue;
     Statement behind = statement;
     const bool taken =
         std::any_of(derived.parts.begin(), derived.parts.end(), [&](const Part& part) { return part.name == statement.name; });
@@ -115,8 +121,20 @@ class Arranger {
     flatten(e, plus, minus, true, with, without);
     for (std::vector<Expr>* side : {&with, &without})
       std::stable_sort(side->begin(), side->end(), [&](Expr a, Expr b) { return key(a) < key(b); });
-    // A reference is a plain read and goes first: (s - m) - log(l) keeps digits that (s - log(l)) - m loses.
-    std::stable_sort(without.begin(), without.end(), [](Expr a, Expr b) { return a.is(Op::read) && !b.is(Op::read); });
+    // A reference is a plain read and goes first, behind what varies most: ((s - m) + c) - log(l) keeps digits that (c + s) - m loses.
+    const auto others = std::stable_partition(without.begin(), without.end(), [](Expr part) { return part.is(Op::read); });
+    if (plus == Op::add && others != without.begin() && with.size() > 1) {
+      const auto varies_less = [](Expr a, Expr b) { return free_indices(a).size() < free_indices(b).size(); };
+      const auto element = std::max_element(with.begin(), with.end(), varies_less);
+      if (!free_indices(*element).empty()) {
+        Expr total = *element;
+        with.erase(element);
+        for (auto part = without.begin(); part != others; ++part) total = total - *part;
+        for (Expr part : with) total = total + part;
+        for (auto part = others; part != without.end(); ++part) total = total - *part;
+        return total;
+      }
+    }
     Expr total;
     for (Expr part : with) total = total ? binary(plus, total, part) : part;
     for (Expr part : without) total = total ? binary(minus, total, part) : unary(Op::neg, part);
@@ -243,11 +261,23 @@ class Emitter {
     arranged_.emplace(view_.program(), live);
   }
 
+  /// The terms that were derived; of what would still move something, the text's own.
+  std::vector<Expr> values_of_reduction(const Statement& statement) const {
+    const Derived& derived = *derived_.at(statement.name);
+    if (!moves(derived)) return derived.parts[0].values;
+    Normaliser n(facts_, Roles(indices_over(*statement.reduction()), {}));
+    std::vector<Expr> values;
+    for (const Expr value : statement.reduction()->values) values.push_back(n.canonical(view_.inlined(value)));
+    return values;
+  }
+
   std::vector<Expr> unarranged_values(const Statement& statement) {
     const Map* map = statement.map();
-    if (map == nullptr) return derived_.at(statement.name)->parts[0].values;
+    if (map == nullptr) return values_of_reduction(statement);
+    const Expr value = view_.inlined(map->value);
     Normaliser n(facts_, Roles({}, {}));
-    return {n.canonical(view_.inlined(map->value))};
+    know_references(n, {value}, statement.axes);
+    return {n.canonical(value)};
   }
 
   const std::vector<Expr>& values_of_statement(const Statement& statement) {
@@ -388,14 +418,16 @@ NormalForm normalise(const Program& opened, const Analysis&) {
   ProgramView view(opened);
   std::map<Symbol, Symbol> came_from;
   std::vector<DerivationLine> lines;
-  {
-    const Facts facts(view);
-    const std::vector<Derived> all = derive_all(facts);
-    for (const Derived& derived : all) lines.insert(lines.end(), derived.fusion.derivation.begin(), derived.fusion.derivation.end());
+  std::vector<Derived> all = derive_all(Facts(view));
+  // A round may bring a factor to light (|x / l| as |x| / l) that the next one moves.
+  for (int round = 0; round < most_rounds; ++round) {
+    const bool ends = std::none_of(all.begin(), all.end(), moves);
+    if (round == 0 || !ends)
+      for (const Derived& derived : all) lines.insert(lines.end(), derived.fusion.derivation.begin(), derived.fusion.derivation.end());
+    if (ends) break;
     view = ProgramView(moved_behind(view, all, came_from));
+    all = derive_all(Facts(view));
   }
-  const Facts facts(view);
-  const std::vector<Derived> all = derive_all(facts);
   NormalForm normal = Emitter(view, all, came_from).run();
   normal.lines = std::move(lines);
   return normal;

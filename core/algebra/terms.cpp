@@ -231,6 +231,34 @@ Expr guarded(const std::set<Expr>& guards, Expr value, Expr otherwise) {
 
 Expr minus_infinity() { return unary(Op::neg, infinity()); }
 
+namespace {
+
+/// a^p / b^q with p, q >= 2 as (a / b)^min(p, q) and what is left: a power alone leaves the range that the ratio keeps.
+Expr take_ratios(std::map<Expr, Rational>& factors) {
+  const Rational two(2);
+  const auto is_large = [&](const auto& factor) { return factor.second >= two; };
+  Expr product;
+  const std::map<Expr, Rational> all = factors;
+  for (const auto& [below, power] : all) {
+    const auto wanted = subtract(Rational(0), power);
+    const auto above = std::find_if(factors.begin(), factors.end(), is_large);
+    if (!wanted || *wanted < two || above == factors.end()) continue;
+    const Rational common = above->second < *wanted ? above->second : *wanted;
+    const auto left = subtract(above->second, common), rest = add(power, common);
+    if (!left || !rest) continue;
+    product = chain(Op::mul, product, power_expr(above->first / below, common));
+    const auto keep = [&](Expr base, Rational now) {
+      factors.erase(base);
+      if (now.sign() != 0) factors.emplace(base, now);
+    };
+    keep(Expr(above->first), *left);
+    keep(below, *rest);
+  }
+  return product;
+}
+
+}  // namespace
+
 Expr product_expr(const Term& term, Expr exponential) {
   const bool negative = term.coefficient.sign() < 0;
   const std::int64_t num = negative ? -term.coefficient.num() : term.coefficient.num();
@@ -239,7 +267,9 @@ Expr product_expr(const Term& term, Expr exponential) {
   if (num != 1) above = number(Rational(num));
   if (exponential) above = chain(Op::mul, above, exponential);
   if (term.coefficient.den() != 1) below = number(Rational(term.coefficient.den()));
-  for (const auto& [base, power] : term.factors) {
+  std::map<Expr, Rational> factors = term.factors;
+  if (const Expr ratios = take_ratios(factors)) above = chain(Op::mul, above, ratios);
+  for (const auto& [base, power] : factors) {
     if (power.sign() > 0)
       above = chain(Op::mul, above, power_expr(base, power));
     else if (const auto positive = subtract(Rational(0), power))

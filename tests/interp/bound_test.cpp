@@ -113,6 +113,14 @@ TEST(Bound, a_sum_of_infinities_of_both_signs_is_undetermined) {
   EXPECT_FALSE(sum({nan, -1}).undetermined[0]) << "NaN that arrives stays NaN";
 }
 
+TEST(Bound, infinity_times_what_a_plan_may_round_to_zero_is_undetermined) {
+  const auto program = parse("dim T = 2\noperator f(x: f32[T], y: f32) -> (o: f32[T]) { o[j] = exp(x[j]) * y }\n");
+  const auto result = reference_of(program, {{Symbol("x"), row({-200, -80})}, {Symbol("y"), array({}, {inf})}}).at(Symbol("o"));
+  EXPECT_TRUE(result.undetermined[0]) << "exp(-200) is 0 in f32, and 0 * inf is NaN";
+  EXPECT_FALSE(result.undetermined[1]);
+  EXPECT_EQ(result.value[1], inf);
+}
+
 TEST(Bound, maxima_where_two_values_meet_stay_determined) {
   const auto program = parse("dim T = 3\noperator f(x: f32[T]) -> (o: f32) { o = max[j](exp(x[j])) }\n");
   const auto result = reference_of(program, {{Symbol("x"), row({1, 1, 0})}}).at(Symbol("o"));

@@ -62,7 +62,44 @@ const std::vector<Reported> programs = {
     {"weights_of_what_a_mask_lets_through",
      "dim S = 3, T = 9\noperator f(w: f32[S,T], x: f32[S,T], keep: bool[S,T]) -> (o: f32[S]) {\n l[i] = sum[j](where(keep[i,j], exp(w[i,j] "
      "/ 8), 0))\n"
-     " o[i] = sum[j](where(keep[i,j], exp(w[i,j] / 8) / l[i] * x[i,j], 0)) }\n"}};
+     " o[i] = sum[j](where(keep[i,j], exp(w[i,j] / 8) / l[i] * x[i,j], 0)) }\n"},
+    // a factor that the first round of moves brought to light was moved and lost
+    {"a_largest_share",
+     "dim S = 3, T = 9\noperator f(x: f32[S,T]) -> (o: f32[S]) { l[i] = sum[j](abs(x[i,j]))\n o[i] = max[j](abs(x[i,j] / l[i])) }\n"},
+    {"a_largest_of_a_norm",
+     "dim S = 3, T = 9\noperator f(x: f32[S,T]) -> (o: f32[S]) { h[i,j] = rmsnorm[j](x[i,j], 1e-5)\n o[i] = max[j](abs(h[i,j])) }\n"},
+    {"a_largest_of_a_named_product",
+     "dim S = 3, T = 9\noperator f(x: f32[S,T], w: f32[T]) -> (o: f32[S], p: f32[S]) { b[i] = sum[j](x[i,j] ^ 2)\n z[i,j] = w[j] / (1 + "
+     "b[i])\n"
+     " o[i] = max[j](z[i,j] * x[i,j])\n p[i] = min[j](z[i,j] * x[i,j]) }\n"},
+    // x^2 / l^2: the square alone leaves the range that the ratio keeps
+    {"a_largest_square_of_a_share",
+     "dim S = 3, T = 9\noperator f(x: f32[S,T]) -> (o: f32[S], p: f32[S]) { l[i] = sum[j](abs(x[i,j]))\n o[i] = max[j]((x[i,j] / l[i]) ^ "
+     "2)\n"
+     " p[i] = sum[j]((x[i,j] / l[i]) ^ 2) }\n"},
+    {"a_power_of_a_ratio_beside_weights",
+     "dim S = 3, T = 9\noperator f(x: f32[S,T], z: f32[S,T]) -> (o: f32[S]) { a[i] = max[j](x[i,j])\n m[i] = max[j](abs(z[i,j]))\n"
+     " o[i] = sum[j](exp(x[i,j] - a[i]) * (z[i,j] / m[i]) ^ 2) }\n"},
+    // exp(a - m) * exp(b - n) with one reference of an earlier pass became exp(a + b - m - n)
+    {"weights_by_two_references",
+     "dim S = 3, T = 9\noperator f(x: f32[S,T], z: f32[S,T]) -> (o: f32[S]) { l[i] = logsumexp[j](x[i,j])\n"
+     " s[i,j] = z[i,j] * tanh(l[i] - x[i,j])\n o[i] = sum[j](softmax[j](s[i,j]) * exp(x[i,j] - l[i])) }\n"},
+    {"a_mean_of_two_softmaxes",
+     "dim S = 3, T = 9\noperator f(x: f32[S,T], z: f32[S,T]) -> (o: f32[S]) { a[i,j] = softmax[j](x[i,j])\n b[i,j] = softmax[j](z[i,j])\n"
+     " o[i] = sum[j](where(a[i,j] > 0, a[i,j] * log(a[i,j] / (0.5 * (a[i,j] + b[i,j]))), 0)) }\n"},
+    // the guard of a row stood in the exponent alone: 0 times 1 / 0
+    {"columns_of_a_softmax_with_masked_rows",
+     "dim S = 5, T = 3\noperator f(s: f32[S,T]) -> (o: f32[T], p: f32[T]) { w[i,j] = softmax[j](where(j <= i + (T - S), s[i,j], -inf))\n"
+     " o[j] = sum[i](w[i,j])\n p[j] = max[i](w[i,j]) }\n"},
+    // of a row without elements the weights are divided by 0
+    {"masked_weights_under_their_own_maximum",
+     "dim S = 9, T = 9, D = 5\noperator f(s: f32[S,T], v: f32[T,D]) -> (o: f32[S,D]) { m[i] = max[j](where(j <= i - 5, s[i,j], -inf))\n"
+     " l[i] = sum[j](where(j <= i - 5, exp(s[i,j] - m[i]), 0))\n o[i,d] = sum[j](where(j <= i - 5, exp(s[i,j] - m[i]) / l[i] * v[j,d], 0)) "
+     "}\n"},
+    {"masked_weights_of_an_earlier_pass",
+     "dim S = 9, T = 9, D = 5\noperator f(s: f32[S,T], v: f32[T,D]) -> (o: f32[S,D], q: f32[S]) { m[i] = max[j](s[i,j])\n"
+     " l[i] = sum[j](where(j <= i - 5, exp(s[i,j] - m[i]), 0))\n q[i] = prod[j](l[i] + s[i,j])\n"
+     " o[i,d] = sum[j](where(j <= i - 5, exp(s[i,j] - m[i]) / l[i] * v[j,d] * cos(q[i] * v[j,d]), 0)) }\n"}};
 
 class ReportedPrograms : public testing::TestWithParam<Reported> {};
 
@@ -111,6 +148,19 @@ TEST(EmptySums, divided_behind_the_sum_are_zero) {
         expect_right(*c, interp::make_inputs(c->program, dims, "gaussian", 3), dims, false, "T = " + std::to_string(length));
       }
     }
+}
+
+TEST(MaskedSums, under_a_maximum_of_all_elements_are_zero_where_the_mask_leaves_none) {
+  const char* text =
+      "dim S = 9, T = 9, D = 5\noperator f(s: f32[S,T], v: f32[T,D]) -> (o: f32[S,D]) { m[i] = max[j](s[i,j])\n"
+      " l[i] = sum[j](where(j <= i - 5, exp(s[i,j] - m[i]), 0))\n o[i,d] = sum[j](where(j <= i - 5, exp(s[i,j] - m[i]) / l[i] * v[j,d], "
+      "0)) }\n";
+  for (const std::string target : {"blackboard", "x86-64-v4"}) {
+    SCOPED_TRACE(target);
+    const Compiled c = compiled(text, {}, {}, target);
+    ASSERT_TRUE(c);
+    expect_right_on(*c, {"gaussian", "ascending", "descending", "one-hot", "large", "small-integers"});
+  }
 }
 
 TEST(MaskedSums, keep_the_terms_that_no_mask_leaves_out) {
