@@ -652,7 +652,7 @@ bool Normaliser::divides_by_masked(const Term& term) const {
   return std::any_of(term.factors.begin(), term.factors.end(), [&](const auto& factor) {
     const auto& [base, power] = factor;
     if (power.sign() >= 0 || (roles_.of(base) & r_role) != 0) return false;  // r stands behind the sum
-    bool sums = false;  // of no elements, whatever the sign of its terms
+    bool sums = false;                                                       // of no elements, whatever the sign of its terms
     visit(base, [&](Expr part) { sums = sums || (part.is(Op::read) && facts_->view().reduction(part.name()) != nullptr); });
     return sums || !(is_within(facts_->sign(base), positive) || is_within(facts_->sign(base), negative));
   });

@@ -91,12 +91,54 @@ bool same_step(const Step& a, const Step& b) {
   return changed_lines(a) == changed_lines(b);
 }
 
+Checked<math::Program> program_of(const Inputs& inputs) {
+  auto file = lang::parse_file(inputs.source, inputs.dims);
+  if (!file) return tl::unexpected<Diagnostics>(file.error());
+  return choose_operator(*file, inputs);
+}
+
+/// What reductions of the text run over: indices, and the dimensions of their ranges.
+struct Reduced {
+  std::set<Symbol> indices, dims;
+};
+Reduced reduced_in(const math::Program& opened) {
+  Reduced reduced;
+  for (const math::Statement& statement : opened.statements) {
+    const math::Reduction* reduction = statement.reduction();
+    if (reduction == nullptr) continue;
+    for (const math::Axis& axis : reduction->over) {
+      reduced.indices.insert(axis.index);
+      for (const Expr edge : {axis.lo, axis.hi}) reduced.dims.merge(dims_in(edge));
+    }
+  }
+  return reduced;
+}
+
+/// Decisions that order the sums of a row, as they are taken where every dimension that nothing is reduced over has the size of the file.
+/// With them a row has the same bits at every size of those. Atoms and tiles of rows are left to the size: they order no sum.
+Trace order_of_sums(const Inputs& inputs, const Record& at_this_size, const Target& target, const passes::Options& options) {
+  const Reduced reduced = reduced_in(at_this_size.steps.front().after.math());
+  Inputs usual = inputs;
+  std::erase_if(usual.dims, [&](const auto& given) { return reduced.dims.count(Symbol(given.first)) == 0; });
+  Trace order;
+  const auto at_usual_size = program_of(usual);
+  if (!at_usual_size) return order;
+  const auto record = passes::replay(*at_usual_size, target, inputs.trace, options);
+  if (!record) return order;
+  for (const Decision& decision : record->decisions) {
+    if (decision.kind == "atom" || decision.kind == "work") continue;
+    const auto end = decision.site.rfind('/'), begin = decision.site.rfind('/', end - 1);
+    const Symbol index(decision.site.substr(begin + 1, end - begin - 1));
+    if (decision.kind == "tile" && reduced.indices.count(index) == 0) continue;
+    order.entries.push_back({decision.site, decision.choice, false, Origin::by_default});
+  }
+  return order;
+}
+
 }  // namespace
 
 Checked<std::shared_ptr<const Compilation>> compile(const Inputs& inputs) {
-  auto file = lang::parse_file(inputs.source, inputs.dims);
-  if (!file) return tl::unexpected<Diagnostics>(file.error());
-  auto program = choose_operator(*file, inputs);
+  auto program = program_of(inputs);
   if (!program) return tl::unexpected<Diagnostics>(program.error());
   for (const auto& [name, value] : inputs.dims)
     if (program->dimension(Symbol(name)) == nullptr)
@@ -110,6 +152,11 @@ Checked<std::shared_ptr<const Compilation>> compile(const Inputs& inputs) {
     return *parsed;
   };
   auto record = passes::replay(*program, *target, inputs.trace, options);
+  if (record && options.deterministic_batch) {
+    Trace trace = order_of_sums(inputs, *record, *target, options);
+    trace.entries.insert(trace.entries.end(), inputs.trace.entries.begin(), inputs.trace.entries.end());
+    record = passes::replay(*program, *target, trace, options);
+  }
   if (!record) return fail(record.error().reason, record.error().hint);
   auto compilation = std::make_shared<Compilation>();
   compilation->inputs = inputs;
