@@ -148,6 +148,8 @@ class Fuser {
     decision.alternatives = {{fusion.repair_text, std::nullopt, std::nullopt}};
     Expr unsound;
     decision = log_->decide(std::move(decision), [&](std::string_view written) { return judge(written, fusion, *repair, unsound); });
+    if (decision.choice != fusion.repair_text && !unsound)
+      note.says += fmt::format(" The repair as it was written, {}, is derived: the same in other words.", decision.choice);
     if (!unsound || decision.choice == fusion.repair_text || repair->carried.size() != 1) return false;
     repair->carried.front().move = unsound;
     log_->mark_unsound();

@@ -383,6 +383,10 @@ class Traces(Contract):
             self.assertEqual((again.returncode, again.stderr), (0, ""))
             self.assertEqual(again.stdout, fathom("compile", "attention_nomask", "--set", choice).stdout)
 
+    def test_a_derived_repair_of_ones_own_is_told(self):
+        shown = fathom("show", "attention", "o.sum/j/fuse", "--set", "o.sum/j/repair=exp(p.m - p.m') * acc").stdout
+        self.assertIn("The repair as it was written, exp(p.m - p.m') * acc, is derived: the same in other words.", shown)
+
     def test_an_unsound_plan_carries_its_mark_everywhere(self):
         repair = ("--set", "o.sum/j/repair=acc * exp(p.m' - p.m)")
         plain = ("attention_nomask", *SMALL)
