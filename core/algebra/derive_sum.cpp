@@ -277,12 +277,21 @@ void refuse_to_take_apart(const SumDerivation& d, Fusion& fusion) {
   }
 }
 
-/// m != -inf behind the sum, m a running maximum over its elements: there is one.
-bool is_known_to_have_elements(const SumDerivation& d, const Sum& behind) {
+/// m != -inf behind the sum, m a running maximum over elements that all of the rows' masks let through: there is one.
+bool is_known_to_have_elements(const SumDerivation& d, const std::vector<Sum>& carried, const Sum& behind) {
+  const auto counts_in = [&](const OrderFact& fact) {
+    const auto lets_through = [&](const Term& row) {
+      return std::includes(fact.bounded.alive.begin(), fact.bounded.alive.end(), row.guards.begin(), row.guards.end());
+    };
+    return std::all_of(carried.begin(), carried.end(),
+                       [&](const Sum& sum) { return std::all_of(sum.terms.begin(), sum.terms.end(), lets_through); });
+  };
   return std::any_of(behind.terms.begin(), behind.terms.end(), [&](const Term& term) {
     return std::any_of(term.guards.begin(), term.guards.end(), [&](Expr guard) {
-      return guard.is(Op::ne) && ((fact_about(d.n, guard.arg(0)) != nullptr && guard.arg(1) == minus_infinity()) ||
-                                  (fact_about(d.n, guard.arg(1)) != nullptr && guard.arg(0) == minus_infinity()));
+      if (!guard.is(Op::ne)) return false;
+      const std::size_t at = guard.arg(1) == minus_infinity() ? 0 : 1;
+      const OrderFact* fact = guard.arg(1 - at) == minus_infinity() ? fact_about(d.n, guard.arg(at)) : nullptr;
+      return fact != nullptr && counts_in(*fact);
     });
   });
 }
@@ -301,7 +310,9 @@ Expr maximum_over(const SumDerivation& d, const std::vector<Sum>& carried) {
 /// What stands behind the sums divides by a sum that may be 0: of no elements, or of none that masks let through, the text gives 0.
 /// `carried`: the terms of each sum; `behind`: what each is multiplied by.
 void guard_against_no_elements(const SumDerivation& d, const std::vector<Sum>& carried, const std::vector<Sum>& behind, Derived& derived) {
-  const auto divides = [&](const Sum& each) { return may_divide_by_zero(each, d.n.facts()) && !is_known_to_have_elements(d, each); };
+  const auto divides = [&](const Sum& each) {
+    return may_divide_by_zero(each, d.n.facts()) && !is_known_to_have_elements(d, carried, each);
+  };
   if (std::none_of(behind.begin(), behind.end(), divides)) return;
   if (const Expr maximum = maximum_over(d, carried)) {
     derived.project = where(binary(Op::eq, maximum, minus_infinity()), number(0), derived.project);

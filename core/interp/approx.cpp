@@ -58,6 +58,29 @@ Approx undefined(Wide value, bool open, std::uint8_t& flags) {
 /// The smallest number above 0.
 Wide smallest(Kind kind) { return kind == Kind::real64 ? Wide::normalised(0.5, -1073) : Wide::normalised(0.5, -148); }
 
+/// Powers of two that bound the products of some factors of a value: of those above 1, and of those below.
+struct Factors {
+  std::int64_t above = 0, below = 0;
+};
+Factors factors_of(const Approx& x) {
+  if (x.value.is_zero() || !x.value.is_finite()) return {};
+  const std::int64_t exponent = x.value.exponent();
+  return {std::max<std::int64_t>(exponent, 0) + x.spread, std::min<std::int64_t>(exponent, 0) - x.spread};
+}
+Factors inverse(Factors f) { return {-f.below, -f.above}; }
+
+/// A product or quotient with what the order of its factors may change: below the normal numbers one quantum, times all that is left.
+Approx of_factors(Kind kind, Approx product, Factors a, Factors b, bool are_two) {
+  if (product.value.is_zero() || !product.value.is_finite()) return product;
+  constexpr std::int64_t most = 1 << 20, last_normal = -124;
+  const std::int64_t above = a.above + b.above;
+  product.spread =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(above - std::max<std::int64_t>(product.value.exponent(), 0), 0, most));
+  if (!are_two && kind != Kind::real64 && a.below + b.below < last_normal)
+    product.error = product.error + Wide::normalised(0.5, -148 + above);
+  return product;
+}
+
 /// Factors of at most 26 bits need no fused operation to see it: f32 has 24.
 bool product_is_exact(double a, double b, double product) {
   constexpr std::uint64_t below_26_bits = (std::uint64_t{1} << 27U) - 1;
@@ -98,7 +121,7 @@ Approx sub(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, 
   return add(domain, kind, a, {-b.value, b.error}, flags);
 }
 
-Approx mul(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+Approx product(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
   const Wide value = a.value * b.value;
   if (value.is_nan()) return undefined(value, !a.value.is_nan() && !b.value.is_nan(), flags);
   const bool exact = a.error.is_zero() && b.error.is_zero();
@@ -117,7 +140,12 @@ Approx mul(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, 
   return rounded(domain, kind, value, carried, 1, flags);
 }
 
-Approx div(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+Approx mul(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  const bool are_two = a.spread == 0 && b.spread == 0;
+  return of_factors(kind, product(domain, kind, a, b, flags), factors_of(a), factors_of(b), are_two);
+}
+
+Approx quotient(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
   const Wide value = a.value / b.value;
   if (value.is_nan()) return undefined(value, !a.value.is_nan() && !b.value.is_nan(), flags);
   if (!value.is_finite()) return {value, {}};
@@ -131,6 +159,11 @@ Approx div(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, 
   if (!(least > Wide())) return {value, infinite};
   if (b.value.is_infinite()) return {value, {}};
   return rounded(domain, kind, value, (a.error + abs(value) * b.error) / least, 1, flags);
+}
+
+Approx div(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
+  const bool are_two = a.spread == 0 && b.spread == 0;
+  return of_factors(kind, quotient(domain, kind, a, b, flags), factors_of(a), inverse(factors_of(b)), are_two);
 }
 
 /// A monotone or Lipschitz function evaluated at both ends of what its operand may be.
@@ -196,8 +229,8 @@ Approx wave(const Bounding& domain, Kind kind, const Approx& x, std::uint8_t& fl
   return finished(f(x.value), x.error + times_power_of_two(Wide(2.0), unit(domain, kind)), flags);
 }
 
-Approx negated(const Bounding&, Kind, const Approx& x, std::uint8_t&) { return {-x.value, x.error}; }
-Approx absolute(const Bounding&, Kind, const Approx& x, std::uint8_t&) { return {abs(x.value), x.error}; }
+Approx negated(const Bounding&, Kind, const Approx& x, std::uint8_t&) { return {-x.value, x.error, x.spread}; }
+Approx absolute(const Bounding&, Kind, const Approx& x, std::uint8_t&) { return {abs(x.value), x.error, x.spread}; }
 
 Approx floored(const Bounding&, Kind, const Approx& x, std::uint8_t& flags) {
   if (!x.error.is_zero() && !(floor(x.value - x.error) == floor(x.value + x.error))) flags |= undetermined;
@@ -234,7 +267,7 @@ Approx extreme(const Bounding&, Kind, const Approx& a, const Approx& b, std::uin
   const Approx& loser = b_wins ? a : b;
   if (!winner.value.is_finite() || loser.error.is_zero() || !loser.value.is_finite()) return winner;
   const bool apart = abs(winner.value - loser.value) > winner.error + loser.error;
-  return {winner.value, apart ? winner.error : maximum(winner.error, loser.error)};
+  return {winner.value, apart ? winner.error : maximum(winner.error, loser.error), winner.spread};
 }
 
 Approx floor_over(const Bounding& domain, Kind kind, const Approx& a, const Approx& b, std::uint8_t& flags) {
@@ -248,7 +281,7 @@ Approx modulo(const Bounding& domain, Kind kind, const Approx& a, const Approx& 
 
 Approx Bounding::coerce(Kind to, const Approx& x) const {
   if (to != Kind::single || !x.value.is_finite() || (x.error.is_zero() && fits_f32(x.value))) return x;
-  return {x.value, x.error + rounding(*this, to, x.value)};
+  return {x.value, x.error + rounding(*this, to, x.value), x.spread};
 }
 
 Approx Bounding::store(DType type, const Approx& x, std::uint8_t& flags) const {
@@ -268,8 +301,8 @@ Approx Bounding::store(DType type, const Approx& x, std::uint8_t& flags) const {
   if (size - x.error > overflow) return exact(round_to(type, x.value.is_negative() ? -infinite : infinite));
   if (size + x.error > overflow) flags |= undetermined;
   if (x.error.is_zero() && round_to(type, x.value.to_double()) == x.value.to_double()) return x;
-  if (type == DType::f32) return {x.value, x.error + rounding(*this, Kind::single, x.value)};
-  return {x.value, x.error + size * Wide(range.unit_roundoff) + Wide(range.smallest_subnormal / 2)};
+  if (type == DType::f32) return {x.value, x.error + rounding(*this, Kind::single, x.value), x.spread};
+  return {x.value, x.error + size * Wide(range.unit_roundoff) + Wide(range.smallest_subnormal / 2), x.spread};
 }
 
 bool Bounding::compare(Op op, const Approx& a, const Approx& b, std::uint8_t& flags) const {
@@ -284,7 +317,7 @@ Approx Bounding::either(const Approx& taken, const Approx& other, std::uint8_t& 
     flags |= undetermined;
     return taken;
   }
-  return {taken.value, maximum(taken.error, distance + other.error)};
+  return {taken.value, maximum(taken.error, distance + other.error), taken.spread};
 }
 
 Bounding::Unary Bounding::unary(Op op) const {
@@ -360,6 +393,12 @@ Bounding::Sum Bounding::sum_over(const std::vector<Symbol>& indices) const {
   return sum;
 }
 
+/// No order of its factors comes near the smallest numbers.
+bool Bounding::Sum::is_plain(const Approx& x) {
+  constexpr std::int64_t far = -60;
+  return factors_of(x).below > far;
+}
+
 void Bounding::Sum::widen() {
   if (is_wide_) return;
   is_wide_ = true;
@@ -399,7 +438,8 @@ void Bounding::Sum::add_product(const Bounding& domain, Kind kind, const Approx&
     product.error = product.error + abs(product.value) * Wide(factor_share_) + maximum(abs(a.value), abs(b.value)) * Wide(factor_quantum_);
     return add(domain, kind, product);
   }
-  const bool safe_operands = a.value.is_within(safe) && b.value.is_within(safe) && a.error.is_within(safe) && b.error.is_within(safe);
+  const bool safe_operands = a.value.is_within(safe) && b.value.is_within(safe) && a.error.is_within(safe) && b.error.is_within(safe) &&
+                             is_plain(a) && is_plain(b);
   if (is_wide_ || !safe_operands) return add(domain, kind, mul(domain, kind, a, b, flags));
   const double x = a.value.as_double(), y = b.value.as_double(), product = x * y;
   const bool in_double = kind == Kind::real64;
@@ -418,7 +458,7 @@ void Bounding::Sum::add_product(const Bounding& domain, Kind kind, const Approx&
 
 Bounding::Sum::Factors Bounding::Sum::Factors::of(const Bounding&, const std::vector<Approx>& values) {
   constexpr std::int64_t safe = 400;
-  const auto is_safe = [](const Approx& each) { return each.value.is_within(safe) && each.error.is_within(safe); };
+  const auto is_safe = [](const Approx& each) { return each.value.is_within(safe) && each.error.is_within(safe) && is_plain(each); };
   Factors factors{&values, {}, {}, true};
   factors.x.reserve(values.size());
   for (const Approx& each : values) {

@@ -13,6 +13,9 @@ namespace fathom::interp {
 struct Approx {
   Wide value;
   Wide error;
+  /// Of a product: by how many powers of two the factors above 1 exceed it (the value's own, if that is above 1). A plan may multiply in
+  /// any order, and put a factor behind a sum: what underflows on the way is multiplied by all that is left.
+  std::int32_t spread = 0;
 };
 
 struct Bounding {
@@ -56,6 +59,7 @@ struct Bounding {
 
    private:
     friend struct Bounding;
+    static bool is_plain(const Approx&);
     void add_double(double x, double error);
     template <bool exact>
     std::int64_t add_double_products(double rounding, bool in_double, const Factors& a, Row at_a, const Factors& b, Row at_b,

@@ -63,6 +63,13 @@ const std::vector<Reported> programs = {
      "dim S = 3, T = 9\noperator f(w: f32[S,T], x: f32[S,T], keep: bool[S,T]) -> (o: f32[S]) {\n l[i] = sum[j](where(keep[i,j], exp(w[i,j] "
      "/ 8), 0))\n"
      " o[i] = sum[j](where(keep[i,j], exp(w[i,j] / 8) / l[i] * x[i,j], 0)) }\n"},
+    // what underflows on the way is multiplied by a factor above 1 that was put behind the sum
+    {"a_norm_under_a_product",
+     "dim S = 4, T = 5, D = 9\noperator f(x: f32[S,D], w: f32[D,T]) -> (o: f32[S,T]) { h[i,d] = rmsnorm[d](x[i,d], 1e-5)\n"
+     " o[i,j] = sum[d](h[i,d] * w[d,j]) }\n"},
+    {"a_weighted_mean",
+     "dim S = 4, T = 9, D = 5\noperator f(w: f32[S,T], x: f32[T,D]) -> (o: f32[S,D]) { n[i] = sum[j](w[i,j] ^ 2)\n"
+     " o[i,d] = sum[j](w[i,j] ^ 2 / n[i] * x[j,d]) }\n"},
     // a factor that the first round of moves brought to light was moved and lost
     {"a_largest_share",
      "dim S = 3, T = 9\noperator f(x: f32[S,T]) -> (o: f32[S]) { l[i] = sum[j](abs(x[i,j]))\n o[i] = max[j](abs(x[i,j] / l[i])) }\n"},
