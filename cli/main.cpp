@@ -92,8 +92,8 @@ std::size_t words_in(std::string_view text) {
 
 void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("positional", arguments.positional);
-  app.add_option("--dim", arguments.dims)->expected(1)->take_all();
-  app.add_option("--set", arguments.sets)->expected(1)->take_all();
+  app.add_option("--dim", arguments.dims)->expected(1)->take_all()->allow_extra_args(false);  // what follows is FILE
+  app.add_option("--set", arguments.sets)->expected(1)->take_all()->allow_extra_args(false);
   app.add_option("--target", arguments.target);
   app.add_option("--trace", arguments.trace);
   app.add_option("--precision", arguments.precision);
