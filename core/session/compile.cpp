@@ -98,9 +98,6 @@ Checked<std::shared_ptr<const Compilation>> compile(const Inputs& inputs) {
   if (!file) return tl::unexpected<Diagnostics>(file.error());
   auto program = choose_operator(*file, inputs);
   if (!program) return tl::unexpected<Diagnostics>(program.error());
-  for (const auto& [name, value] : inputs.dims)
-    if (program->dimension(Symbol(name)) == nullptr)
-      return fail(fmt::format("`{}` is not a dimension of the file.", name), "Dimensions are declared by `dim NAME = SIZE`.");
   auto target = target_named(inputs.target);
   if (!target) return fail(target.error().reason, target.error().hint);
   passes::Options options = inputs.options;
