@@ -27,11 +27,13 @@ std::string take(const fathom_cpu_api* api, char* text) {
 
 }  // namespace
 
-DeviceArray::DeviceArray(DType dtype, std::vector<std::int64_t> shape)
+DeviceArray::DeviceArray(DType dtype, std::vector<std::int64_t> shape, std::vector<std::size_t> order)
     : dtype_(dtype), shape_(std::move(shape)), strides_(shape_.size(), 1) {
+  is_row_major_ = std::is_sorted(order.begin(), order.end());
   for (std::size_t i = shape_.size(); i-- > 0;) {
-    strides_[i] = size_;
-    size_ *= shape_[i];
+    const std::size_t axis = is_row_major_ ? i : order[i];
+    strides_[axis] = size_;
+    size_ *= shape_[axis];
   }
   storage_.assign(static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_in_bytes(dtype_)) + 2 * guard_bytes + cache_line,
                   guard_value);
@@ -44,16 +46,21 @@ fathom_tensor DeviceArray::argument() {
   return {storage_.data() + begin_, shape_.data(), strides_.data(), static_cast<std::int32_t>(shape_.size())};
 }
 
-void DeviceArray::put(std::int64_t offset, double value) {
-  const std::uint64_t bits = to_bits(dtype_, value);
-  const auto width = static_cast<std::size_t>(size_in_bytes(dtype_));
-  std::memcpy(storage_.data() + begin_ + static_cast<std::size_t>(offset) * width, &bits, width);
+std::size_t DeviceArray::byte_of(std::int64_t element) const {
+  std::int64_t offset = is_row_major_ ? element : 0;
+  for (std::size_t axis = shape_.size(); !is_row_major_ && axis-- > 0; element /= shape_[axis])
+    offset += element % shape_[axis] * strides_[axis];
+  return begin_ + static_cast<std::size_t>(offset) * static_cast<std::size_t>(size_in_bytes(dtype_));
 }
 
-double DeviceArray::at(std::int64_t offset) const {
+void DeviceArray::put(std::int64_t element, double value) {
+  const std::uint64_t bits = to_bits(dtype_, value);
+  std::memcpy(storage_.data() + byte_of(element), &bits, static_cast<std::size_t>(size_in_bytes(dtype_)));
+}
+
+double DeviceArray::at(std::int64_t element) const {
   std::uint64_t bits = 0;
-  const auto width = static_cast<std::size_t>(size_in_bytes(dtype_));
-  std::memcpy(&bits, storage_.data() + begin_ + static_cast<std::size_t>(offset) * width, width);
+  std::memcpy(&bits, storage_.data() + byte_of(element), static_cast<std::size_t>(size_in_bytes(dtype_)));
   return from_bits(dtype_, bits);
 }
 

@@ -11,24 +11,27 @@
 
 namespace fathom::cli {
 
-/// One argument as it lies in memory, row major, between guard bands.
+/// One argument as it lies in memory, between guard bands. Elements are numbered row major, in whatever order they are stored.
 class DeviceArray {
  public:
-  DeviceArray(DType dtype, std::vector<std::int64_t> shape);  ///< poisoned: NaN, or the most negative integer
-  DeviceArray(DeviceArray&&) = default;                       // a copy would not keep the alignment
+  /// Poisoned: NaN, or the most negative integer. `order`: the axes as they are stored, the slowest first; empty: as they are declared.
+  DeviceArray(DType dtype, std::vector<std::int64_t> shape, std::vector<std::size_t> order = {});
+  DeviceArray(DeviceArray&&) = default;  // a copy would not keep the alignment
   DeviceArray& operator=(DeviceArray&&) = default;
   [[nodiscard]] fathom_tensor argument();         ///< valid while this object stays where it is
   void write(const std::vector<double>& values);  ///< rounded to the dtype
-  [[nodiscard]] double at(std::int64_t offset) const;
+  [[nodiscard]] double at(std::int64_t element) const;
   [[nodiscard]] interp::Array read() const;
   [[nodiscard]] bool guards_intact() const;
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] const std::vector<std::int64_t>& shape() const { return shape_; }
 
  private:
-  void put(std::int64_t offset, double value);
+  void put(std::int64_t element, double value);
+  [[nodiscard]] std::size_t byte_of(std::int64_t element) const;
   DType dtype_;
   std::vector<std::int64_t> shape_, strides_;
+  bool is_row_major_ = true;
   std::int64_t size_ = 1;
   std::vector<unsigned char> storage_;
   std::size_t begin_ = 0;  // of the first element in storage_: aligned to a cache line

@@ -32,6 +32,16 @@ std::optional<std::vector<std::int64_t>> shape_of(const std::vector<Expr>& exten
   return shape;
 }
 
+/// The axes in the order in which the parameter is stored: `stored` names each extent once.
+std::vector<std::size_t> storage_order(const math::Parameter& parameter) {
+  std::vector<std::size_t> order;
+  for (const Symbol name : parameter.stored) {
+    const auto axis = std::find(parameter.extents.begin(), parameter.extents.end(), dim(name));
+    order.push_back(static_cast<std::size_t>(axis - parameter.extents.begin()));
+  }
+  return order;
+}
+
 Result<LaunchArguments> make_arguments(const math::Program& program, const interp::Arrays& inputs, const DimValues& dims, int threads) {
   LaunchArguments arguments;
   arguments.threads = threads;
@@ -39,7 +49,7 @@ Result<LaunchArguments> make_arguments(const math::Program& program, const inter
     for (const math::Parameter& parameter : *list) {
       const auto shape = shape_of(parameter.extents, dims);
       if (!shape) return refuse(fmt::format("The extents of `{}` have no value at these dimensions.", parameter.name.text()));
-      arguments.arrays.emplace_back(parameter.dtype, *shape);
+      arguments.arrays.emplace_back(parameter.dtype, *shape, storage_order(parameter));
       if (const auto found = inputs.find(parameter.name); list == &program.params && found != inputs.end())
         arguments.arrays.back().write(found->second.data);
     }
@@ -118,10 +128,10 @@ Result<CpuProgram> compile_for_cpu(const session::Compilation& compilation) {
   const Ir& ir = compilation.final_ir();
   if (ir.level != Level::kernel)
     return refuse(fmt::format("The plan for {} stops at the {} level.", compilation.target.name.text(), name(ir.level)), {},
-                  "Leave --target out to compile for this machine.");
+                  "Leave --target out to compile for this machine; `fathom check` runs any plan in the interpreter.");
   if (!compilation.target.runs_here)
     return refuse(fmt::format("A kernel for {} does not run on this machine.", compilation.target.name.text()), {},
-                  "Leave --target out to compile for this machine.");
+                  "Leave --target out to compile for this machine; `fathom check` runs any plan in the interpreter.");
   return CpuProgram::compile(ir.module());
 }
 

@@ -311,6 +311,22 @@ std::vector<Symbol> infinite_targets(const math::Program& program, const Reading
   return found;
 }
 
+/// The infinity, or NaN, of a special family; `mirrored`: masks of the target are +inf.
+double special_value(Pattern pattern, bool mirrored) {
+  if (pattern == Pattern::not_a_number) return std::numeric_limits<double>::quiet_NaN();
+  return mirrored ? -infinite : infinite;
+}
+
+/// Inputs that may take the family of special values: the text has one value there, whatever a plan does.
+std::vector<Symbol> special_targets(const math::Program& program, const std::vector<Symbol>& order, Pattern pattern) {
+  std::vector<Symbol> found;
+  for (const Symbol target : order) {
+    const double special = special_value(pattern, sign_of_masks(program, target) > 0);
+    if (!stands_beside_mask(program, target) && folds_alike(program, target, special)) found.push_back(target);
+  }
+  return found;
+}
+
 std::size_t pattern_axis(const Use& use) {
   for (const auto* axes : {&use.streamed, &use.contracted})
     for (std::size_t k = axes->size(); k-- > 0;)
@@ -358,7 +374,7 @@ double value_at(Pattern pattern, std::int64_t j, std::int64_t lane, std::int64_t
     case Pattern::infinite_peak:
     case Pattern::not_a_number:
       if (!is_edge_of_odd_lane(j, lane, edges)) break;
-      return pattern == Pattern::infinite_peak ? infinite : std::numeric_limits<double>::quiet_NaN();
+      return special_value(pattern, false);
     case Pattern::gaussian:
       break;
   }
@@ -523,9 +539,6 @@ std::vector<std::string> data_families(const math::Program& program) {
   const Reading reading(program, dims);
   const std::vector<Symbol> order = targets(program, reading);
   const std::vector<Symbol> infinite_order = infinite_targets(program, reading, order);
-  std::vector<Symbol> special_order;
-  for (const Symbol target : order)
-    if (!stands_beside_mask(program, target)) special_order.push_back(target);
   std::vector<std::string> names;
   for (const Family& family : families) {
     const bool alike = family.pattern == Pattern::gaussian || family.pattern == Pattern::small_integers;
@@ -534,7 +547,7 @@ std::vector<std::string> data_families(const math::Program& program) {
       names.emplace_back(family.name);
       continue;
     }
-    for (const Symbol target : is_infinite ? infinite_order : is_special(family) ? special_order : order)
+    for (const Symbol target : is_infinite ? infinite_order : is_special(family) ? special_targets(program, order, family.pattern) : order)
       names.push_back(std::string(family.name) + "@" + target.text());
   }
   return names;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "interp/elaborate.hpp"
 #include "interp/statements.hpp"
+#include "lang/laws.hpp"
 
 namespace fathom::interp {
 namespace {
@@ -183,6 +185,36 @@ class Beside {
   bool found_ = false;
 };
 
+/// Follows a parameter into reductions.
+class Reached {
+ public:
+  Reached(const math::Program& program, Symbol param) : program_(program), holders_{param} {}
+
+  void define(const Prepared& statement) {
+    std::vector<Expr> values = statement.values;
+    if (statement.value) values.push_back(statement.value);
+    const bool holds_it = std::any_of(values.begin(), values.end(), [&](Expr value) { return holds(value); });
+    if (!holds_it) return;
+    holders_.insert(statement.name);
+    if (statement.reducer) reducers_.push_back(statement.reducer);
+    for (const Expr value : values)
+      visit(value, [&](Expr e) {
+        if (e.is(Op::reduce) && holds(e)) reducers_.push_back(reducer_of(program_, e.name()));
+      });
+  }
+  [[nodiscard]] const std::vector<ReducerRef>& reducers() const { return reducers_; }
+
+ private:
+  [[nodiscard]] bool holds(Expr e) const {
+    const std::set<Symbol> read = tensors_read(e);
+    return std::any_of(read.begin(), read.end(), [&](Symbol name) { return holders_.contains(name); });
+  }
+
+  const math::Program& program_;
+  std::set<Symbol> holders_;
+  std::vector<ReducerRef> reducers_;
+};
+
 /// Follows a parameter into extrema, with its sign there.
 class Masking {
  public:
@@ -272,6 +304,16 @@ bool stands_beside_mask(const math::Program& program, Symbol param) {
   Beside beside(param);
   for (const Prepared& statement : *statements) beside.define(statement);
   return beside.found();
+}
+
+bool folds_alike(const math::Program& program, Symbol param, double special) {
+  const Result<std::vector<Prepared>> statements = prepare(program);
+  if (!statements) return false;
+  Reached reached(program, param);
+  for (const Prepared& statement : *statements) reached.define(statement);
+  const std::vector<ReducerRef>& reducers = reached.reducers();
+  return std::all_of(reducers.begin(), reducers.end(),
+                     [&](const ReducerRef& each) { return each && lang::laws_hold_with(*each, special); });
 }
 
 bool takes_infinity(const math::Program& program, Symbol param, const std::set<Symbol>& ones) {

@@ -1,4 +1,4 @@
-// Which inputs may hold -inf in checks: those whose infinities the program takes as masks.
+// Which inputs may hold infinities and NaN in checks: those for which the program has one value, or takes them as masks.
 #pragma once
 
 #include <set>
@@ -15,6 +15,10 @@ namespace fathom::interp {
 /// Whether the parameter is multiplied by what a mask may have made 0. There, inside of a tile that the mask cuts, infinities and NaN may
 /// reach rows that do not see them (docs/language.md): the text gives them no meaning.
 [[nodiscard]] bool stands_beside_mask(const math::Program&, Symbol param);
+
+/// Whether every reduction that the parameter reaches gives one value beside elements of that value, however it is grouped. A comparison of
+/// NaN chooses without regard to what it drops: of such a combination the text's own order gives a value, another grouping another.
+[[nodiscard]] bool folds_alike(const math::Program&, Symbol param, double special);
 
 /// -1 or 1: the sign of the infinity that stands for a masked element of the parameter. A minimum masks by +inf.
 [[nodiscard]] int sign_of_masks(const math::Program&, Symbol param);

@@ -169,15 +169,32 @@ class Reference {
     return tl::unexpected(std::move(refusal));
   }
 
+  /// What other results need of a result may be more than what was asked for.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> asked_for(const math::Statement& statement, std::size_t axis,
+                                                                std::pair<std::int64_t, std::int64_t> evaluated) const {
+    const auto row = domain_.options.rows.find(statement.axes[axis].index);
+    if (row == domain_.options.rows.end()) return evaluated;
+    const std::int64_t lo = std::clamp(row->second.first, evaluated.first, evaluated.second);
+    return {lo, std::clamp(row->second.second, lo, evaluated.second)};
+  }
+
   Result<Bounded> bounded_of(const math::Parameter& result) const {
     const auto found = tensors_.find(result.name);
     if (found == tensors_.end()) return refuse(fmt::format("Result `{}` has no statement.", result.name.text()), {result.name.text()});
     const Tensor<Approx>& tensor = found->second;
     Bounded bounded;
-    bounded.shape = tensor.extent;
-    bounded.first = tensor.lo;
-    const auto n = static_cast<std::size_t>(tensor.size());
-    for (std::size_t i = 0; i < n; ++i) {
+    std::vector<std::size_t> places = {0};  // in the tensor, of the elements that were asked for
+    for (std::size_t axis = 0; axis < tensor.extent.size(); ++axis) {
+      const auto [lo, hi] = asked_for(*program_.find(result.name), axis, {tensor.lo[axis], tensor.lo[axis] + tensor.extent[axis]});
+      bounded.first.push_back(lo);
+      bounded.shape.push_back(hi - lo);
+      std::vector<std::size_t> longer;
+      for (const std::size_t place : places)
+        for (std::int64_t at = lo; at < hi; ++at)
+          longer.push_back(place * static_cast<std::size_t>(tensor.extent[axis]) + static_cast<std::size_t>(at - tensor.lo[axis]));
+      places = std::move(longer);
+    }
+    for (const std::size_t i : places) {
       const std::uint8_t flags = tensor.flags.empty() ? std::uint8_t{0} : tensor.flags[i];
       if ((flags & invalid) != 0)
         return refuse(fmt::format("`{}`{} needs an element outside a tensor.", result.name.text(), place_text(tensor.extent, i)),

@@ -93,7 +93,7 @@ class FileChecker {
       dims_.push_back(dimension);
     }
     for (const auto& [name, value] : overrides) {
-      if (values_.count(Symbol(name)) != 0) continue;
+      if (values_.count(Symbol(name)) != 0) continue;  // declared, whether the operator has it or not
       std::vector<std::string> known;
       std::string all;
       for (const math::Dimension& dimension : dims_) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <set>
 
+#include "lang/laws.hpp"
 #include "lang/reducers.hpp"
 
 namespace fathom::lang {

@@ -27,6 +27,7 @@ struct Foreign {
 constexpr auto foreign_spellings = std::to_array<Foreign>({
     {"&&", "write `and`", "and"},
     {"||", "write `or`", "or"},
+    {"**", "write `x ^ 2`", "^"},
     {"!", "write `not`", "not"},
     {";", "statements need no separator"},
     {"\"", "the notation has no strings"},
@@ -91,10 +92,12 @@ class Lexer {
   std::optional<Token> read() {
     if (is_letter(source_[at_])) return name();
     if (is_digit(source_[at_])) return number();
-    for (const std::string_view symbol : symbols) {
-      if (source_.substr(at_, symbol.size()) == symbol) return token(TokenKind::symbol, at_ + symbol.size());
-    }
-    return foreign();
+    const auto starts = [this](std::string_view text) { return source_.substr(at_, text.size()) == text; };
+    const auto symbol = std::find_if(symbols.begin(), symbols.end(), starts);
+    const std::size_t length = symbol == symbols.end() ? 0 : symbol->size();
+    for (const Foreign& foreign : foreign_spellings)
+      if (starts(foreign.bytes) && foreign.bytes.size() > length) return instead_of(foreign);
+    return length > 0 ? std::optional(token(TokenKind::symbol, at_ + length)) : unknown_bytes();
   }
 
   [[nodiscard]] std::size_t word_end(std::size_t i) const {
@@ -141,18 +144,18 @@ class Lexer {
     return std::any_of(symbols.begin(), symbols.end(), [c](std::string_view symbol) { return symbol[0] == c; });
   }
 
-  std::optional<Token> foreign() {
+  std::optional<Token> instead_of(const Foreign& foreign) {
+    const std::size_t begin = std::exchange(at_, at_ + foreign.bytes.size());
+    sink_.error(span(begin, at_), "`" + std::string(foreign.bytes) + "` is not part of the notation", std::string(foreign.cure));
+    if (foreign.instead.empty()) return std::nullopt;
+    return Token{is_reserved(foreign.instead) ? TokenKind::word : TokenKind::symbol, foreign.instead, span(begin, at_), false};
+  }
+
+  std::optional<Token> unknown_bytes() {
     const std::size_t begin = at_;
     do ++at_;
     while (at_ < source_.size() && !starts_token(at_));
     const std::string_view bytes = source_.substr(begin, at_ - begin);
-    for (const Foreign& foreign : foreign_spellings) {
-      if (bytes.substr(0, foreign.bytes.size()) != foreign.bytes) continue;
-      at_ = begin + foreign.bytes.size();
-      sink_.error(span(begin, at_), "`" + std::string(foreign.bytes) + "` is not part of the notation", std::string(foreign.cure));
-      if (foreign.instead.empty()) return std::nullopt;
-      return Token{is_reserved(foreign.instead) ? TokenKind::word : TokenKind::symbol, foreign.instead, span(begin, at_), false};
-    }
     const auto first = static_cast<unsigned char>(bytes[0]);
     if (first > 0x20 && first < 0x7F) {
       sink_.error(span(begin, at_), "`" + std::string(1, bytes[0]) + "` is not part of the notation");

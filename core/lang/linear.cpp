@@ -122,18 +122,33 @@ void tighten(Linear& row) {
 
 bool is_false(const Linear& row) { return row.terms.empty() && row.constant < 0; }
 
-/// True if the rows (each >= 0) have no integer solution; false if they have one or the limits are reached.
-bool contradictory(std::vector<Linear> rows) {
+/// How rows bound an atom: how many from below and from above, and whether some do with a coefficient that is not 1.
+struct Bounds {
+  std::size_t lower = 0, upper = 0;
+  bool wide_lower = false, wide_upper = false;
+  /// Joining rows in pairs loses no integer solution where one side has unit coefficients only.
+  [[nodiscard]] bool is_exact() const { return !wide_lower || !wide_upper; }
+};
+
+/// True if the rows (each >= 0) have no integer solution; false if they have one or the limits are reached. `exact_first`: atoms whose
+/// elimination is exact go first, whatever that costs.
+bool contradictory(std::vector<Linear> rows, bool exact_first) {
   while (true) {
-    std::map<Expr, std::pair<std::size_t, std::size_t>> signs;
+    std::map<Expr, Bounds> bounds;
     for (Linear& row : rows) {
       tighten(row);
       if (is_false(row)) return true;
-      for (const auto& [atom, c] : row.terms) ++(c > 0 ? signs[atom].first : signs[atom].second);
+      for (const auto& [atom, c] : row.terms) {
+        Bounds& one = bounds[atom];
+        ++(c > 0 ? one.lower : one.upper);
+        (c > 0 ? one.wide_lower : one.wide_upper) |= c != 1 && c != -1;
+      }
     }
-    if (signs.empty()) return false;
-    const auto cost = [](const auto& entry) { return entry.second.first * entry.second.second; };
-    const auto cheapest = std::min_element(signs.begin(), signs.end(), [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
+    if (bounds.empty()) return false;
+    const auto cost = [&](const auto& entry) {
+      return std::pair(exact_first && !entry.second.is_exact(), entry.second.lower * entry.second.upper);
+    };
+    const auto cheapest = std::min_element(bounds.begin(), bounds.end(), [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
     const Expr atom = cheapest->first;
     std::vector<Linear> lower, upper, rest;
     for (Linear& row : rows) {
@@ -190,7 +205,7 @@ class Prover {
     if (!negated) return false;
     rows.push_back(*negated);
     rows.back().constant -= 1;
-    return contradictory(std::move(rows));
+    return contradictory(rows, false) || contradictory(rows, true);
   }
 
   /// The alternatives of a condition, or of its negation; {{}} where nothing is known.

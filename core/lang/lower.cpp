@@ -103,8 +103,10 @@ class Lowering {
     const bool open = wanted < 0 || folds;
     if (s.args.size() < least || s.args.size() > (open ? most_arguments : least)) {
       const std::string count = (open ? "at least " : "") + std::to_string(least);
-      sink_.error(s.span, "`" + s.name.text() + "` takes " + count + (least == 1 ? " argument, not " : " arguments, not ") +
-                              std::to_string(s.args.size()));
+      sink_.error(
+          s.span,
+          "`" + s.name.text() + "` takes " + count + (least == 1 ? " argument, not " : " arguments, not ") + std::to_string(s.args.size()),
+          builtin_reducer(s.name) ? "the reduction is `" + s.name.text() + "[j](…)`" : "");
       return {};
     }
     if (!args) return {};
@@ -126,6 +128,15 @@ class Lowering {
     const std::size_t dot = text.rfind('.');
     if (dot == std::string::npos) return {};
     return {reducer_named(Symbol(text.substr(0, dot))), Symbol(text.substr(dot + 1))};
+  }
+
+  /// How a reduction by it is written; a function of its name takes several values.
+  static std::string reduction_text(const Reducer& reducer, Symbol over) {
+    std::string list;
+    for (const Symbol parameter : reducer.parameters) list += (list.empty() ? "" : ", ") + parameter.text();
+    if (builtin_reducer(reducer.name)) list = reducer.parameters.front().text();  // the index of argmax is given by itself
+    const std::string cure = "write `" + reducer.name.text() + "[" + over.text() + "](" + list + ")`";
+    return function_named(reducer.name.text()) ? cure + "; of several values, `" + reducer.name.text() + "(x, y)`" : cure;
   }
 
   Expr indexed(const Syntax& s) {
@@ -156,8 +167,10 @@ class Lowering {
     const bool states = reduced.result == Symbol("states");
     const std::size_t count = states ? reduced.reducer->state.size() : reduced.reducer->parameters.size();
     if (args->size() != count) {
-      sink_.error(s.span, "`" + reduced.reducer->name.text() + "` takes " + std::to_string(count) +
-                              (count == 1 ? " value, not " : " values, not ") + std::to_string(args->size()));
+      sink_.error(s.span,
+                  "`" + reduced.reducer->name.text() + "` takes " + std::to_string(count) +
+                      (count == 1 ? " value, not " : " values, not ") + std::to_string(args->size()),
+                  states ? "" : reduction_text(*reduced.reducer, bound[0].index));
       return {};
     }
     return reduce(reduced.reducer->name, reduced.result, bound, *args);

@@ -37,6 +37,11 @@ std::size_t distance(std::string_view a, std::string_view b, std::size_t limit) 
   return last[b.size()];
 }
 
+bool differ_in_case_only(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 }  // namespace
 
 std::string suggest(std::string_view unknown, const std::vector<std::string>& candidates) {
@@ -47,7 +52,8 @@ std::string suggest(std::string_view unknown, const std::vector<std::string>& ca
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > longest || candidate == unknown) continue;
-    const std::size_t d = distance(unknown, candidate, limit);
+    const bool is_alike = differ_in_case_only(unknown, candidate);
+    const std::size_t d = is_alike ? 0 : distance(unknown, candidate, limit);
     if (d < best && d < std::max(unknown.size(), candidate.size())) {
       best = d;
       nearest = &candidate;

@@ -294,28 +294,29 @@ bool leaves_ir(const std::vector<Step>& steps, std::size_t k) {
   return k > 0 && !steps[k].changed && steps[k - 1].after.level == steps[k].after.level;
 }
 
-}  // namespace
-
-struct Cases::Prepared {
+/// The cases of one level. Experiments point at their plans.
+struct Prepared {
   std::uint64_t seed = 1;
   std::vector<SmallPlan> plans;
   Experiments experiments;
 };
 
+}  // namespace
+
 Cases::Cases(const Compilation& compilation, Level level, const CheckOptions& options) {
   const auto [miniature, shapes, shapes_a_family] = detail(level, options);
-  auto prepared = std::make_shared<Prepared>();
+  const auto prepared = std::make_shared<Prepared>();
   prepared->seed = options.seed;
   prepared->plans = small_plans(compilation, miniature, shapes);
   prepared->experiments = experiments(compilation, prepared->plans, miniature, shapes_a_family, options);
-  prepared_ = std::move(prepared);
+  judge_ = [prepared](const Step& step, const Edit& edit) {
+    StepCheck check(step, prepared->seed, edit);
+    for (const Experiment& one : prepared->experiments.all) check.run(one);
+    return check.finish(prepared->experiments.why_none);
+  };
 }
 
-Check Cases::check(const Step& step, const Edit& edit) const {
-  StepCheck check(step, prepared_->seed, edit);
-  for (const Experiment& one : prepared_->experiments.all) check.run(one);
-  return check.finish(prepared_->experiments.why_none);
-}
+Check Cases::check(const Step& step, const Edit& edit) const { return judge_(step, edit); }
 
 void check_steps(Compilation& compilation, const CheckOptions& options) {
   const Cases miniature(compilation, Level::math, options), true_tiles(compilation, Level::kernel, options);

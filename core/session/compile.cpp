@@ -140,9 +140,6 @@ Trace order_of_sums(const Inputs& inputs, const Record& at_this_size, const Targ
 Checked<std::shared_ptr<const Compilation>> compile(const Inputs& inputs) {
   auto program = program_of(inputs);
   if (!program) return tl::unexpected<Diagnostics>(program.error());
-  for (const auto& [name, value] : inputs.dims)
-    if (program->dimension(Symbol(name)) == nullptr)
-      return fail(fmt::format("`{}` is not a dimension of the file.", name), "Dimensions are declared by `dim NAME = SIZE`.");
   auto target = target_named(inputs.target);
   if (!target) return fail(target.error().reason, target.error().hint);
   passes::Options options = inputs.options;

@@ -91,8 +91,7 @@ class Cases {
   [[nodiscard]] Check check(const Step&, const Edit& edit = {}) const;
 
  private:
-  struct Prepared;
-  std::shared_ptr<const Prepared> prepared_;
+  std::function<Check(const Step&, const Edit&)> judge_;  ///< holds the cases: copies share them
 };
 
 // ---- documents about a compilation ----

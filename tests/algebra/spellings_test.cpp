@@ -1,6 +1,5 @@
 // No pattern matching by spelling: what people may write for one operator has one normal form and one plan; what only looks alike has not.
 #include <algorithm>
-#include <chrono>
 
 #include "algebra/view.hpp"
 #include "algebra_test.hpp"
@@ -225,13 +224,11 @@ TEST(Analysis, is_deterministic) {
   EXPECT_EQ(dump(), dump());
 }
 
-TEST(Analysis, of_attention_takes_milliseconds) {
-  const math::Program opened = parse_opened(attention_of(by_hand));
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(analyse(opened).fusions.size(), 4U);
-  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / 10;
-  RecordProperty("ms", std::to_string(ms));
-  EXPECT_LT(ms, 100) << "goal: 3 ms at -O2";
+TEST(Analysis, of_attention_takes_few_steps) {
+  std::size_t lines = 0;
+  for (const Fusion& fusion : analyse(parse_opened(attention_of(by_hand))).fusions) lines += fusion.all_lines.size();
+  EXPECT_GE(lines, 1U);
+  EXPECT_LE(lines, 16U) << "rules applied; a search would apply hundreds";
 }
 
 TEST(Analysis, of_a_long_chain_ends) {

@@ -212,6 +212,14 @@ class Programs(Contract):
             self.assertRegex(done.stdout, rf"(?m)^{name} ")
         self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 140)
 
+    def test_a_declared_dimension_may_be_set_before_and_after_the_file(self):
+        path = self.file("unused.fathom", "dim K = 5\n" + TINY)
+        expected = fathom("compile", path, "--dim", "N=7", "--dim", "K=7")
+        self.assertEqual((expected.returncode, expected.stderr), (0, ""))
+        self.assertIn("f32[7]", expected.stdout)
+        self.assertEqual(fathom("compile", "--dim", "N=7", "--dim", "K=7", path).stdout, expected.stdout)
+        self.assertEqual(fathom("compile", "--set", "y/i/tile=8", path, "--dim", "N=7").returncode, 0)
+
     def test_a_division_by_zero_has_a_place(self):
         path = self.file("zero.fathom", "dim T = 4\nconst c = 1 // 0\noperator f(x: f32[T]) -> (y: f32[T]) { y[j] = x[j] * c }\n")
         self.assert_fails(1, ["zero.fathom:2:11", "`1 // 0` divides by 0"], "explain", path)
@@ -470,6 +478,20 @@ class OnThisMachine(Contract):
         self.assertEqual((first["checked_rows"], first["rows"]), (3 * 64, 3 * 300))
         self.assertEqual((second["checked_rows"], second["checked_elements"]), (first["checked_rows"], first["checked_elements"]))
 
+    def test_counts_of_several_results_add_up(self):
+        path = self.file("two.fathom", "dim R = 10, C = 33\noperator two(x: f32[R,C]) -> (y: f32[R], z: f32[R,C])\n"
+                                       "{ y[i] = sum[j](x[i,j])\n  z[i,j] = y[i] - max[k](y[k]) + x[i,j] }\n")
+        conditions = self.document("run", path)["conditions"]
+        self.assertEqual((conditions["checked_elements"], conditions["checked_rows"], conditions["rows"]), (10 + 10 * 33, 20, 20))
+
+    def test_arguments_lie_as_they_are_declared(self):
+        for sizes in ("", "runtime "):
+            path = self.file("stored.fathom",
+                             f"dim A = {sizes}3, B = {sizes}6, C = {sizes}50\n"
+                             "operator f(x: f32[A,B,C] stored(C,A,B), w: f32[B]) -> (y: f32[A,C] stored(C,A), z: f32[A,B,C] stored(B,A,C))\n"
+                             "{ y[a,c] = sum[b](x[a,b,c] * w[b])\n  z[a,b,c] = x[a,b,c] + a }\n")
+            self.assertEqual(self.document("run", path)["status"], "ok", sizes)
+
     def test_every_fold_and_the_unfused_plan_run(self):
         for choice in ("o/j/fold=split-k", "o.sum/j/fuse=no"):
             done = fathom("run", "attention_nomask", "--dim", "S=64", "--dim", "T=512", "--dim", "H=2", "--set", choice, "--json")
@@ -498,7 +520,7 @@ class OnThisMachine(Contract):
         self.assertEqual((len(places), len(set(places))), (4, 1), done.stdout)
 
     def test_another_machines_plan_does_not_run_here(self):
-        self.assert_fails(1, ["--target"], "run", "softmax", "--dim", "R=8", "--dim", "C=64", "--target", "blackboard")
+        self.assert_fails(1, ["--target", "fathom check"], "run", "softmax", "--dim", "R=8", "--dim", "C=64", "--target", "blackboard")
 
 
 class WithoutBackEnd(Contract):

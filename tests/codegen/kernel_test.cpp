@@ -564,6 +564,31 @@ module scale(x: f32[N], c: f32) -> (y: f32[N]) {
   EXPECT_NE(launch(program.get(), {{x, eight, one, 1}, scalar, {y, eight, one, 1}}).find("c > 0"), std::string::npos);
 }
 
+TEST(Contract, what_fails_is_said_with_its_values_and_a_cure) {
+  const auto program = compiled(R"(
+module first(x: f32[8], n: i32) -> (y: f32[8]) {
+  require n <= 8 else unsupported
+  require n % 2 == 0 else first_any
+  kernel k {
+    work t in 0:1 grid
+    axis i = i:8
+    role all warps 1 { for t in work { y[i] = x[i] } } } })");
+  ASSERT_NE(program, nullptr);
+  float x[8] = {}, y[8];
+  std::int32_t n = 9;
+  const std::int64_t eight[] = {8}, one[] = {1};
+  const std::vector<fathom_tensor> arguments = {{x, eight, one, 1}, {&n, nullptr, nullptr, 0}, {y, eight, one, 1}};
+  const auto beyond = run(*program, arguments, {}, 1);
+  ASSERT_FALSE(beyond);
+  EXPECT_NE(beyond.error().reason.find("n <= 8 does not hold (n = 9)"), std::string::npos) << beyond.error().reason;
+  EXPECT_EQ(beyond.error().hint.find("unsupported"), std::string::npos) << "no plan has that name";
+  EXPECT_NE(beyond.error().hint.find("`where`"), std::string::npos) << beyond.error().hint;
+  n = 7;
+  const auto odd = run(*program, arguments, {}, 1);
+  ASSERT_FALSE(odd);
+  EXPECT_NE(odd.error().hint.find("'first_any'"), std::string::npos) << odd.error().hint;
+}
+
 TEST(Contract, a_counter_is_one_cell_that_starts_at_0) {
   std::string text = matmul_text(with_atom, "dynamic next");
   text.replace(text.find("i32[1] zero"), 11, "i32[0] zero");

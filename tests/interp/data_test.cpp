@@ -95,6 +95,26 @@ TEST(Data, special_values_stand_where_the_text_gives_them_a_meaning) {
   EXPECT_FALSE(offers(parse(masked), "not-a-number@v"));
 }
 
+/// NaN is neither above nor below: which of two states a comparison takes then depends on where they stand, and a fold on its grouping.
+TEST(Data, special_values_go_only_into_reductions_that_give_one_value_of_them) {
+  const auto program = [](const std::string& reducer, const std::string& body = "o[i] = r[j](x[i,j])") {
+    return parse("dim S = 6, T = 16\nreducer r(x) { " + reducer + " }\noperator f(x: f32[S,T]) -> (o: f32[S]) {\n  " + body + "\n}\n");
+  };
+  const std::string chosen = "state v = -inf lift (x) combine (where(v >= v', v, v'))";
+  EXPECT_FALSE(offers(program(chosen), "not-a-number@x"));
+  EXPECT_TRUE(offers(program(chosen), "infinite-peak@x")) << "infinities are ordered";
+  EXPECT_FALSE(offers(program(chosen, "a[i,j] = 2 * x[i,j]\n  o[i] = r[j](a[i,j]) + 1"), "not-a-number@x")) << "through a statement";
+  EXPECT_FALSE(offers(program(chosen, "o[i] = 1 + sum[k](x[i,k] + r[j](x[i,j]))"), "not-a-number@x")) << "inside of an expression";
+  EXPECT_TRUE(offers(program(chosen, "o[i] = sum[j](x[i,j])"), "not-a-number@x")) << "declared, not used";
+  EXPECT_TRUE(offers(program("state l = inf, h = -inf lift (x, x) combine (min(l, l'), max(h, h'))"), "not-a-number@x"));
+  EXPECT_TRUE(offers(program("state v = -inf lift (x) combine (where(v != v or v >= v', v, v'))"), "not-a-number@x")) << "NaN is kept";
+  const std::string m = "max(m, m')";
+  const auto lse = program("state m = -inf, l = 0 lift (x, 1) combine (" + m + ", where(m == -inf, 0, l * exp(m - " + m +
+                           ")) + where(m' == -inf, 0, l' * exp(m' - " + m + ")))\n result value = m + log(l)");
+  EXPECT_FALSE(offers(lse, "infinite-peak@x")) << "inf - inf: one element alone is inf, beside another NaN";
+  EXPECT_TRUE(offers(parse("dim S = 6, T = 16\noperator f(x: f32[S,T]) -> (o: i32[S]) { o[i] = argmax[j](x[i,j]) }"), "not-a-number@x"));
+}
+
 TEST(Data, masks_of_a_minimum_are_plus_infinity) {
   const auto sign = [](const std::string& body) {
     const auto program = parse("dim S = 6, T = 16\noperator f(x: f32[S,T]) -> (o: f32[S]) {\n" + body + "\n}\n");

@@ -105,6 +105,23 @@ TEST(Reference, of_some_rows_keeps_all_that_a_shifted_reader_needs) {
   EXPECT_EQ(reference_of(program, inputs, {}, options).at(Symbol("o")).value, (std::vector<double>{14, 18}));
 }
 
+TEST(Reference, of_some_rows_leaves_out_what_only_another_result_needs) {
+  const auto program = parse(
+      "dim S = 5, T = 4\noperator f(x: f32[S, T]) -> (y: f32[S, T], z: f32[S, T]) {\n"
+      "  y[i,j] = x[i,j] * 2\n  z[i,j] = y[i,j] - max[k](y[k,j])\n}\n");
+  const Arrays inputs = make_inputs(program, default_dims(program), "small-integers", 2);
+  BoundOptions options;
+  options.rows[Symbol("i")] = {1, 3};
+  options.rows[Symbol("j")] = {2, 3};
+  const auto whole = reference_of(program, inputs), part = reference_of(program, inputs, {}, options);
+  for (const char* name : {"y", "z"}) {
+    const Bounded& all = whole.at(Symbol(name));
+    EXPECT_EQ(part.at(Symbol(name)).shape, (std::vector<std::int64_t>{2, 1})) << name << ": z needs every row of y";
+    EXPECT_EQ(part.at(Symbol(name)).first, (std::vector<std::int64_t>{1, 2}));
+    EXPECT_EQ(part.at(Symbol(name)).value, (std::vector<double>{all.value[1 * 4 + 2], all.value[2 * 4 + 2]}));
+  }
+}
+
 TEST(Run, refuses_what_breaks_the_contract) {
   const auto program = parse("dim T = 2\noperator f(x: f32[T], tau: f32) -> (o: f32) where tau > 0 { o = sum[j](x[j]) * tau }\n");
   const Array x = row({1, 2});

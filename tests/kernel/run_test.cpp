@@ -1,7 +1,6 @@
 // The interpreter of kernels against plain loops, and the verifier against planted faults.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "kernel_test.hpp"
@@ -76,21 +75,17 @@ TEST(RunTile, the_text_of_the_architecture_computes_attention) {
   expect_near(out.at(Symbol("o")), expected, 2e-6);
 }
 
-TEST(RunTile, ragged_extents_and_run_time_dimensions_are_exact_up_to_rounding_and_fast) {
+TEST(RunTile, ragged_extents_and_run_time_dimensions_are_exact_up_to_rounding_in_few_operations) {
   const kernel::Module m = parsed(small_attention);
   ASSERT_EQ(refusal(m, Level::tile), "");
   for (const auto& [s, t] : {std::pair<std::int64_t, std::int64_t>{100, 100}, {1, 1}, {49, 63}, {48, 129}, {3, 0}}) {
     const Arrays in = {{Symbol("q"), noise({s, 8}, 1)}, {Symbol("k"), noise({t, 8}, 2)}, {Symbol("v"), noise({t, 8}, 3)}};
     interp::RunOptions options;
     options.dims = {{Symbol("S"), s}, {Symbol("T"), t}};
-    const auto start = std::chrono::steady_clock::now();
+    options.work_limit = 1'000'000;  // 100 x 100 pairs in tiles of 48 x 64 are 300 000 products
     const Arrays out = run(m, Level::tile, in, options);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     expect_near(out.at(Symbol("o")),
                 attention(in.at(Symbol("q")), in.at(Symbol("k")), in.at(Symbol("v")), s, t, 8, 0.5, [](auto, auto) { return true; }), 2e-6);
-    EXPECT_LT(took.count(), 1000) << "goal: 100 ms at -O1";
-    RecordProperty("ms_" + std::to_string(s), std::to_string(took.count()));
-    std::printf("S=%lld T=%lld: %.1f ms\n", static_cast<long long>(s), static_cast<long long>(t), took.count());
   }
 }
 

@@ -81,6 +81,25 @@ TEST(Dimensions, overrides_replace_values_before_shapes_are_compared) {
   EXPECT_FALSE(lang::parse_file(text, {{"C", 7}}).has_value());
 }
 
+TEST(Facts, about_remainders_bound_what_they_are_of) {
+  lang::Facts facts({});
+  const Expr j = index("j"_sym);
+  const auto rest = [&](std::int64_t c) { return binary(Op::mod, j, number(c)); };
+  facts.add_range(j, number(0), number(64));
+  const auto under = [&](Expr condition, bool holds, Expr e) {
+    lang::Facts inner = facts;
+    inner.add_condition(condition, holds);
+    return inner.implies_not_negative(e);
+  };
+  EXPECT_TRUE(under(binary(Op::eq, rest(2), number(0)), false, j - number(1))) << "an odd number is not 0";
+  EXPECT_FALSE(under(binary(Op::eq, rest(2), number(0)), true, j - number(1)));
+  EXPECT_FALSE(under(binary(Op::eq, rest(2), number(0)), false, j - number(2))) << "1 is odd";
+  EXPECT_TRUE(under(binary(Op::eq, rest(5), number(3)), true, j - number(3)));
+  EXPECT_FALSE(under(binary(Op::eq, rest(5), number(3)), true, j - number(4)));
+  EXPECT_TRUE(under(binary(Op::eq, rest(2), number(0)), true, number(62) - j)) << "63 is odd";
+  EXPECT_FALSE(under(binary(Op::eq, rest(2), number(0)), true, number(61) - j));
+}
+
 TEST(Facts, hold_for_all_integers_and_only_then) {
   lang::Facts facts({{"N"_sym, 16}});
   const Expr i = index("i"_sym), n = dim("N"_sym), t = dim("T"_sym);
@@ -141,6 +160,31 @@ TEST(Reducers, laws_are_found_by_their_samples) {
   const auto pairs = checked("dim T = 8 reducer r(x, i) { state a = 0, b = 0 lift (x, x * x) combine (a + a', b + b') }" + op);
   EXPECT_TRUE(pairs.reducers.at(0)->commutative);
   EXPECT_FALSE(pairs.reducers.at(0)->idempotent);
+}
+
+TEST(Reducers, an_element_at_the_identity_of_one_component_may_change_the_others) {
+  const auto accepts = [](const std::string& reducer) {
+    return lang::parse_file("dim T = 8 reducer r(x) { " + reducer + " } operator f(x: f32[T]) -> (o: f32) { o = r[j](x[j]) }").has_value();
+  };
+  EXPECT_TRUE(accepts("state l = inf, h = -inf lift (x, x) combine (min(l, l'), max(h, h'))"));
+  EXPECT_TRUE(accepts("state h = -inf, n = 0 lift (x, 1) combine (max(h, h'), n + n')")) << "each element counts";
+  EXPECT_TRUE(accepts("state h = -inf, some: bool = false, s = 0 lift (x, x > 0, x) combine (max(h, h'), some or some', s + s')"));
+  const std::string m = "max(m, m')";
+  const std::string guarded = "where(m == -inf, 0, l * exp(m - " + m + ")) + where(m' == -inf, 0, l' * exp(m' - " + m + "))";
+  EXPECT_TRUE(accepts("state m = -inf, l = 0 lift (x, 1) combine (" + m + ", " + guarded + ")")) << "-inf is masked out";
+  EXPECT_FALSE(accepts("state l = inf, h = -inf lift (x, x) combine (min(l, l'), max(h, l'))"));
+  EXPECT_FALSE(accepts("state l = inf, h = -inf lift (x, x) combine (min(l, l'), where(l == -inf, h', max(h, h')))"));
+  EXPECT_FALSE(accepts("state l = inf, h = 0 lift (x, x) combine (min(l, l'), max(h, h'))")) << "0 is not the least";
+}
+
+TEST(Dimensions, that_are_declared_may_be_set_whether_they_are_used_or_not) {
+  const std::string text = "dim T = 8, K = 5 const c = 2 operator f(x: f32[T]) -> (o: f32[T]) { o[j] = c * x[j] }";
+  EXPECT_EQ(checked(text, {{"K", 7}, {"T", 3}}).dimension("T"_sym)->value, 3);
+  for (const std::string name : {"Q", "c", "x"}) {
+    const auto file = lang::parse_file(text, {{name, 7}});
+    ASSERT_FALSE(file.has_value()) << name;
+    EXPECT_NE(file.error()[0].message.find("there is no dimension `" + name + "`"), std::string::npos);
+  }
 }
 
 TEST(Diagnostics, several_statements_are_reported_in_one_run) {

@@ -2,6 +2,7 @@
 // lengths of 0, 1 and what no tile divides; rolling, split-k and unfused; every buffer poisoned, NaN around every argument.
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "device.hpp"
 #include "session_test.hpp"
@@ -216,6 +217,46 @@ TEST_P(Edges, of_ranges_are_compiled) {
 INSTANTIATE_TEST_SUITE_P(, Edges, testing::Values(Shape::rolling, Shape::split_k, Shape::unfused), [](const auto& instance) {
   return instance.param == Shape::rolling ? "rolling" : instance.param == Shape::split_k ? "split_k" : "unfused";
 });
+
+double number_of(const std::string& cell) {
+  return cell == "NaN" ? std::nan("") : cell == "inf" ? infinity : cell == "-inf" ? -infinity : std::stod(cell);
+}
+
+/// The numbers of a table's row on the page: "| `n` | 0 | 2 |".
+std::vector<double> row_of_page(const std::string& page, const std::string& head) {
+  const std::size_t begin = page.find("\n| `" + head + "` | ");
+  if (begin == std::string::npos) return {};
+  std::istringstream cells(page.substr(begin + 1, page.find('\n', begin + 1) - begin - 1));
+  std::vector<double> numbers;
+  std::string bar, cell;
+  std::getline(cells, cell, '|'), std::getline(cells, cell, '|');
+  while (cells >> cell >> bar) numbers.push_back(number_of(cell));
+  return numbers;
+}
+
+TEST(Casts, give_what_the_language_page_says_at_every_level_and_on_the_cpu) {
+  const std::string page = test::read_file(test::in_project("docs/language.md"));
+  const std::size_t begin = page.find("dim N = 64\noperator quantise");
+  ASSERT_NE(begin, std::string::npos);
+  const std::vector<double> values = row_of_page(page, "x / step");
+  const auto count = static_cast<std::int64_t>(values.size());
+  ASSERT_GE(count, 13);
+  const Compiled c = compiled(page.substr(begin, page.find("```", begin) - begin), {{"N", count}});
+  ASSERT_TRUE(c);
+  interp::Arrays inputs;
+  inputs[Symbol("x")] = interp::Array{DType::f32, {count}, {}};
+  for (const double x : values) inputs[Symbol("x")].data.push_back(static_cast<double>(static_cast<float>(x)));
+  inputs[Symbol("step")] = interp::Array{DType::f32, {}, {1}};
+  const DimValues dims = math::default_dims(c->program);
+  const auto expected = interp::reference(c->program, inputs, dims, {});
+  ASSERT_TRUE(expected) << expected.error().reason;
+  for (const char* result : {"n", "q", "r"}) {
+    EXPECT_EQ(expected->at(Symbol(result)).value, row_of_page(page, result)) << result;
+    for (const double bound : expected->at(Symbol(result)).bound) EXPECT_EQ(bound, 0) << result;
+  }
+  expect_right(*c, inputs, dims, true, "casts");
+  expect_right_on_cpu(*c, inputs, dims, "casts");
+}
 
 TEST(EdgesThemselves, see_a_wrong_result_and_a_wholly_masked_row_is_zero) {
   const Compiled c = plan_of(masked_attention(false), {}, Shape::rolling);

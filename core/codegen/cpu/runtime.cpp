@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <set>
 
 #include "codegen/cpu/host_values.hpp"
 #include "codegen/cpu/pool.hpp"
@@ -133,6 +134,29 @@ Result<void> bind_workspace(const LaunchTensor& tensor, bool zero, Block& block,
   return {};
 }
 
+/// " (n = 68, m = 3)": the scalars and dimensions of the condition, each once.
+std::string values_in(Expr condition, const LaunchLayout& layout, const HostValues& values) {
+  std::string text;
+  std::set<Symbol> seen;  // of a tensor the address would be shown
+  for (const LaunchTensor& tensor : layout.tensors)
+    if (!tensor.extents.empty()) seen.insert(tensor.name);
+  visit(condition, [&](Expr e) {
+    if (!e.is(Op::symbol) && !e.is(Op::dim) && !e.is(Op::read)) return;
+    const auto value = evaluate(e, values);
+    if (!value || !seen.insert(e.name()).second) return;
+    const std::string number = evaluate_whole(e, values) ? std::to_string(*evaluate_whole(e, values)) : std::to_string(*value);
+    text += (text.empty() ? " (" : ", ") + print(e) + " = " + number;
+  });
+  return text.empty() ? text : text + ")";
+}
+
+/// What to do where the condition does not hold: no plan has the name `unsupported`, the operator itself asks for the condition.
+std::string cure_of(const kernel::Require& require) {
+  if (require.otherwise == "unsupported"_sym)
+    return "The operator is declared for such arguments only: pass others, or change the condition after its `where`.";
+  return "The plan '" + require.otherwise.text() + "' serves such arguments.";
+}
+
 Result<Arguments> bind(const Program& program, std::span<const fathom_tensor> arguments, std::span<const std::int64_t> dims) {
   const LaunchLayout& layout = program.layout;
   if (arguments.size() != layout.arguments)
@@ -154,8 +178,9 @@ Result<Arguments> bind(const Program& program, std::span<const fathom_tensor> ar
   for (const kernel::Require& require : program.module.requires_) {
     const auto holds = evaluate(require.condition, launch.values);
     if (!holds || *holds == 0)
-      return refuse("The launch contract fails: " + print(require.condition) + (holds ? " does not hold." : " has no value at launch."),
-                    {require.otherwise.text()}, "The plan '" + require.otherwise.text() + "' serves such arguments.");
+      return refuse("The launch contract fails: " + print(require.condition) + (holds ? " does not hold" : " has no value at launch") +
+                        values_in(require.condition, layout, launch.values) + ".",
+                    {require.otherwise.text()}, cure_of(require));
   }
   launch.workspaces = program.spares->take();
   launch.workspaces.resize(program.module.workspaces.size());
