@@ -196,6 +196,16 @@ Val Ops::select(Val condition, Val then, Val otherwise) {
           kind, lanes};
 }
 
+/// Among integers the identity of an extremum is the least or the greatest of them: an infinity that one is compared with means that.
+void Ops::meet_end(const Val& whole, Val& end) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(end.v);
+  if (whole.kind != Kind::integer || constant == nullptr || !is_float_kind(end.kind)) return;
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(end.lanes == 1 ? constant : constant->getSplatValue());
+  if (number == nullptr || !number->getValueAPF().isInfinity()) return;
+  end =
+      splat(integer(number->isNegative() ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max()), end.lanes);
+}
+
 Val Ops::comparison(Op op, Val left, Val right) {
   using P = llvm::CmpInst;
   struct Row {
@@ -205,6 +215,8 @@ Val Ops::comparison(Op op, Val left, Val right) {
   static constexpr Row rows[] = {{Op::eq, P::FCMP_OEQ, P::ICMP_EQ},  {Op::ne, P::FCMP_UNE, P::ICMP_NE},
                                  {Op::lt, P::FCMP_OLT, P::ICMP_SLT}, {Op::le, P::FCMP_OLE, P::ICMP_SLE},
                                  {Op::gt, P::FCMP_OGT, P::ICMP_SGT}, {Op::ge, P::FCMP_OGE, P::ICMP_SGE}};
+  meet_end(left, right);
+  meet_end(right, left);
   const Kind kind = unify(left, right);
   for (const Row& row : rows)
     if (row.op == op)

@@ -46,7 +46,7 @@ class Ops {
   // ---- shape and kind ----
   Val splat(Val, int lanes);
   Val convert(Val, Kind);
-  Val settled(Val value) { return convert(value, cpu::settled(value.kind)); }
+  Val settled(Val value) { return convert(value, kernel::settled(value.kind)); }
   /// Both operands with the joint kind and lane count.
   Kind unify(Val& left, Val& right);
   /// Rounded to what the storage type can hold; small float types stay in f32 registers.
@@ -68,6 +68,7 @@ class Ops {
   Val arithmetic(Op, Val, Val, Kind);
   Val floor_division(Op, Val, Val);
   Val comparison(Op, Val, Val);
+  void meet_end(const Val& whole, Val& end);
   Val extremum(Op, Val, Val);
   llvm::Value* machine_extremum(bool largest, Val left, Val right);
   Val power(Val, Val);
