@@ -195,10 +195,13 @@ void TileEmitter::start_gauges(const std::vector<Symbol>& statements, std::vecto
     for (const math::Gauge& g : r.repair->gauges) {
       if (!seen.insert(g.name).second) continue;
       const bool fresh = std::find(started.begin(), started.end(), statement) != started.end();
+      const std::set<Symbol> producers = tensors_read(g.reference);
+      const bool moves = std::any_of(producers.begin(), producers.end(), [&](Symbol producer) { return states_.count(producer) > 0; });
+      if (fresh ? !moves : gauges_.count(g.name) == 0) continue;  // what was complete before the loop stands still in it
       if (fresh) {
         RunningGauge running{g, names_.fresh(g.name.text()), Symbol(), {}, false};
         running.next = names_.fresh(primed(running.name).text());
-        for (const Symbol producer : tensors_read(g.reference)) {
+        for (const Symbol producer : producers) {
           const auto state = states_.find(producer);
           if (state == states_.end()) continue;
           state->second.renewed = true;
@@ -451,8 +454,8 @@ Expr TileEmitter::moved(const RunningState& state, const Part& part, Expr carrie
 Expr TileEmitter::factor(Expr unlowered, Expr neutral, const math::Repair& repair) {
   for (const math::Gauge& g : repair.gauges) {
     const Expr now = gauge_value(g.name);
-    const RunningGauge& running = gauges_.at(g.name);
-    symbols_[g.name] = tile_read(running.name, running.axes);
+    const auto running = gauges_.find(g.name);
+    symbols_[g.name] = running == gauges_.end() ? now : tile_read(running->second.name, running->second.axes);
     symbols_[primed(g.name)] = now;
   }
   const Expr value = where(unset(repair, true), neutral, fold_constants(lower(unlowered)));
