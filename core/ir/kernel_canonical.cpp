@@ -449,7 +449,7 @@ void sort_kernels(std::vector<Kernel>& kernels, const Names& marks) {
 Module canonical(const Module& module) {
   Module m = module;
   m.name = Symbol("plan");
-  std::set<Symbol> kept = {Symbol("g"), Symbol("done")};
+  std::set<Symbol> kept;
   for (const math::Dimension& d : m.dims) kept.insert(d.name);
   // Parameters are told apart by their place until names are counted: their spelling has no say in the order.
   Names by_place, by_name;

@@ -106,11 +106,14 @@ class Lexer {
   }
 
   Token name() {
-    std::size_t end = word_end(at_);
-    if (mode_.dotted_names) {
-      while (at(end) == '.' && (is_letter(at(end + 1)) || is_digit(at(end + 1)))) end = word_end(end + 1);
+    const auto marks_end = [&](std::size_t i) {
+      while (at(i) == '\'' || (mode_.dotted_names && at(i) == '~')) ++i;
+      return i;
+    };
+    std::size_t end = marks_end(word_end(at_));
+    if (mode_.dotted_names) {  // a primed name has parts, too: j'.n
+      while (at(end) == '.' && (is_letter(at(end + 1)) || is_digit(at(end + 1)))) end = marks_end(word_end(end + 1));
     }
-    while (at(end) == '\'' || (mode_.dotted_names && at(end) == '~')) ++end;
     const bool reserved = is_reserved(source_.substr(at_, end - at_));
     return token(reserved ? TokenKind::word : TokenKind::name, end);
   }

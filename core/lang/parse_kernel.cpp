@@ -277,8 +277,8 @@ bool KernelParser::results(Reducer& r, const Names& inner) {
 bool KernelParser::kernel(Module& m) {
   Kernel k;
   const Names outer = names_;
-  define(Symbol("g"), symbol(Symbol("g")));
-  define(Symbol("done"), symbol(Symbol("done")));
+  for (const char* own : {"g", "done"})  // a parameter or workspace of that name hides the word
+    if (names_.count(Symbol(own)) == 0) define(Symbol(own), symbol(Symbol(own)));
   bool good = kernel_head(k);
   while (good && !in_.at("}") && !in_.at_end()) good = kernel_item(k);
   good = good && in_.expect("}", "at the end of a kernel");

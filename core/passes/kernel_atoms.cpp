@@ -78,8 +78,8 @@ void collect_atoms(const Block& block, std::set<Symbol>& used) {
 
 class AtomPlacer {
  public:
-  AtomPlacer(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names)
-      : kernel_(k), memory_(memory), target_(target), names_(names) {}
+  AtomPlacer(kernel::Kernel& k, const Memory& memory, const kernel::Kinds& kinds, const Target& target, Names& names)
+      : kernel_(k), memory_(memory), kinds_(kinds), target_(target), names_(names) {}
 
   AtomSummary run() {
     for (kernel::Role& role : kernel_.roles) {
@@ -152,13 +152,27 @@ class AtomPlacer {
     const bool stored = memory_.count(v.targets[0].name) > 0;
     const std::vector<Expr> axes = stored ? accumulator_axes(*found) : v.targets[0].subscripts;
     const std::optional<Product> p = product_of(*found, axes);
-    if (!p) return {};
+    if (!p || !is_held(*p, v)) return {};
     AtomChoice choice = atoms_for(*p, v.targets[0].name);
     if (choice.candidates.empty()) return {};
     ++summary_.products;
     operand(p->a.name(), {p->m, p->k});
     operand(p->b.name(), {p->k, p->n});
     return replaced(v, node, *p, std::move(choice), axes, origins);
+  }
+
+  /// Do f32 operands and an f32 accumulator hold the values? An integer among reals is rounded to f32 by the product itself.
+  bool is_held(const Product& p, const Value& v) {
+    const Symbol result = v.targets[0].name;
+    const auto of = [&](Expr e) { return kernel::settled(kernel::kind_of(e, kinds_, {})); };
+    kernel::Kind kind = of(binary(Op::mul, p.a, p.b));
+    if (kind == kernel::Kind::f32 && memory_.count(result) == 0 && of(v.values[0]) == kernel::Kind::f64) kind = kernel::Kind::f64;
+    if (kind == kernel::Kind::f32) return true;
+    summary_.refusals.push_back({fmt::format("The product {} is computed in {}; the atoms of {} compute in f32.", result.text(),
+                                             name(kernel::storage_of(kind)), target_.name.text()),
+                                 {result.text()},
+                                 "Where f32 is enough, write the cast f32(…) of an operand."});
+    return false;
   }
 
   /// Axes of the product of a stored contraction: the operands' own, rows first. The one that the store has last is the column.
@@ -364,6 +378,7 @@ class AtomPlacer {
 
   kernel::Kernel& kernel_;
   const Memory& memory_;
+  const kernel::Kinds& kinds_;
   const Target& target_;
   Names& names_;
   kernel::Role* role_ = nullptr;
@@ -373,8 +388,8 @@ class AtomPlacer {
 
 }  // namespace
 
-AtomSummary place_atoms(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names) {
-  return AtomPlacer(k, memory, target, names).run();
+AtomSummary place_atoms(kernel::Kernel& k, const Memory& memory, const kernel::Kinds& kinds, const Target& target, Names& names) {
+  return AtomPlacer(k, memory, kinds, target, names).run();
 }
 
 void choose_atom(kernel::Kernel& k, Symbol token, Symbol atom, Names& names) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/kernel.hpp"
+#include "ir/kernel_kinds.hpp"
 #include "ir/result.hpp"
 #include "passes/tile_arith.hpp"
 #include "passes/tile_masks.hpp"
@@ -36,7 +37,8 @@ struct AtomSummary {
   std::vector<Refusal> refusals;  ///< contractions that stay value statements, and why
 };
 /// Contractions become `mma` where an atom of the target fits; operands are packed into panels (channels inside loops, else buffers).
-AtomSummary place_atoms(kernel::Kernel&, const Memory&, const Target&, Names&);
+/// Only products that are real numbers in f32 are: an atom for f32 holds neither the integers nor the digits of f64.
+AtomSummary place_atoms(kernel::Kernel&, const Memory&, const kernel::Kinds&, const Target&, Names&);
 /// Another atom for the product with that token.
 void choose_atom(kernel::Kernel&, Symbol token, Symbol atom, Names&);
 

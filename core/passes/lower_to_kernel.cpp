@@ -77,7 +77,7 @@ class KernelLowering {
     for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
       kernel::Kernel& k = module_.kernels[i];
       expand_states(k, module_.reducers, names_[i]);
-      const AtomSummary one = place_atoms(k, memory_, log_.target(), names_[i]);
+      const AtomSummary one = place_atoms(k, memory_, kernel::infer_kinds(module_, k), log_.target(), names_[i]);
       all.products += one.products;
       all.choices.insert(all.choices.end(), one.choices.begin(), one.choices.end());
       choices_.push_back(one.choices);

@@ -5,6 +5,7 @@
 #include "passes/lowering.hpp"
 #include "passes/tile_builder.hpp"
 #include "passes/tile_masks.hpp"
+#include "passes/value_kinds.hpp"
 #include "passes/words.hpp"
 
 namespace fathom::passes {
@@ -46,9 +47,10 @@ kernel::Module empty_module(const math::Program& program, const Fixed& fixed) {
 }
 
 void add_workspaces(kernel::Module& m, const TilePlan& plan, const Fixed& fixed) {
+  const kernel::Kinds kinds = value_kinds(plan.math());
   for (const math::Statement& s : plan.math().statements) {
     if (!plan.in_memory(s.name) || plan.math().result(s.name) != nullptr) continue;
-    kernel::Workspace space{s.name, s.dtype == DType::real ? DType::f32 : s.dtype, {}, false};
+    kernel::Workspace space{s.name, stored_type(s, kinds), {}, false};
     for (const math::Axis& axis : s.axes) space.box.push_back(simplify_integer(fold_dims(axis.hi, fixed)));
     m.workspaces.push_back(std::move(space));
   }
@@ -114,7 +116,7 @@ Result<Lowered> lowered(const loop::Program& program) {
   const Memory memory = memory_of(m);
   MaskSummary sum;
   for (BuiltKernel& one : built) {
-    const MaskSummary here = mask_tails(one, memory, m.reducers);
+    const MaskSummary here = mask_tails(one, m);
     sum = {sum.masks + here.masks, sum.divided + here.divided, sum.mixed_only + here.mixed_only, sum.fills + here.fills};
     remove_dead_values(one.kernel, memory);
     m.kernels.push_back(std::move(one.kernel));

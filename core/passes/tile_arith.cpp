@@ -307,7 +307,20 @@ Expr fold_constants(Expr e) {
 
 bool is_negative_infinity(Expr e) { return e.is(Op::neg) && e.arg(0).is(Op::infinity); }
 
-Symbol Names::fresh(const std::string& wish) {
+/// Marks end a name or a part of it: what was put behind those of an index (j' and a t) goes in front of them.
+static std::string spellable(const std::string& wish) {
+  const auto is_mark = [](char c) { return c == '\'' || c == '~'; };
+  std::string text, marks;
+  for (std::size_t i = 0; i < wish.size(); ++i) {
+    const std::size_t next = wish.find_first_not_of("'~", i);
+    const bool inside = is_mark(wish[i]) && next != std::string::npos && wish[next] != '.';
+    (inside ? marks : text) += wish[i];
+  }
+  return text + marks;
+}
+
+Symbol Names::fresh(const std::string& wanted) {
+  const std::string wish = spellable(wanted);
   Symbol name(wish);
   for (int i = 2; taken_.count(name) > 0; ++i) name = Symbol(fmt::format("{}.{}", wish, i));
   taken_.insert(name);

@@ -71,7 +71,7 @@ bool is_index_arithmetic(Expr e) {
 }
 
 TileEmitter::TileEmitter(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed)
-    : plan_(plan), nest_(nest), fixed_(fixed) {
+    : plan_(plan), kinds_(value_kinds(plan.math())), nest_(nest), fixed_(fixed) {
   const math::Program& math = plan.math();
   for (const math::Dimension& d : math.dims) names_.take(d.name);
   for (const math::Parameter& p : math.params) names_.take(p.name);
@@ -257,7 +257,8 @@ void TileEmitter::store(const math::Statement& s, Expr value) {
   kernel::Access target{s.name, {}};
   for (const math::Axis& axis : s.axes) target.subscripts.push_back(lower(index(axis.index)));
   v.targets.push_back(std::move(target));
-  v.values.push_back(value);
+  const math::Parameter* result = plan_.math().result(s.name);
+  v.values.push_back(result != nullptr && is_float(result->dtype) ? as_real(s.name, value) : value);
   append(kernel::Statement{std::move(v), std::nullopt, s.origins});
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/kernel_kinds.hpp"
 #include "passes/lowering.hpp"
 #include "passes/tile_masks.hpp"
 #include "passes/tile_walk.hpp"
@@ -98,10 +99,12 @@ class Rescaler {
  public:
   Rescaler(kernel::Kernel& k, const Memory& memory) : kernel_(k), memory_(memory) {}
 
-  /// The value that most exponentials are for: names the site. Empty: no exponential here.
-  Symbol main_value() {
+  /// The value that most exponentials are for: names the site. Empty: no exponential here, or one in f64, for which no machine has a 2^x.
+  Symbol main_value(const kernel::Kinds& kinds, const std::vector<ReducerRef>& reducers) {
     collect();
-    return main_;
+    const bool wide =
+        std::any_of(arguments_.begin(), arguments_.end(), [&](Expr e) { return kernel::kind_of(e, kinds, reducers) == kernel::Kind::f64; });
+    return wide ? Symbol() : main_;
   }
 
   void run() {
@@ -324,7 +327,7 @@ Result<Ir> use_exp2(const Ir& ir, StepLog& log) {
   std::set<std::string> asked;
   for (kernel::Kernel& k : m.kernels) {
     Rescaler rescaler(k, memory);
-    const Symbol value = rescaler.main_value();
+    const Symbol value = rescaler.main_value(kernel::infer_kinds(m, k), m.reducers);
     if (value.empty()) continue;
     Decision d = proposal(value, k);
     for (int i = 2; !asked.insert(d.site).second; ++i) d.site = fmt::format("{}.{}/exp2", value.text(), i);

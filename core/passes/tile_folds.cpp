@@ -33,7 +33,9 @@ Symbol reducer_name(Op op) {
   return {};
 }
 
-Part part_of(const Component& c, Expr lift) { return {c.name, c.identity, c.combine, one_operation(c.name, c.combine), lift, Expr()}; }
+Part part_of(const Component& c, Expr lift, kernel::Kind kind) {
+  return {c.name, kernel::identity_in(kind, c.identity), c.combine, one_operation(c.name, c.combine), lift, Expr(), kind};
+}
 
 Expr result_value(const math::Reduction& r) {
   for (const ReducerResult& result : r.reducer->results) {
@@ -88,29 +90,31 @@ bool is_tame(Expr factor, const math::Repair& repair, const math::Program& progr
 }  // namespace
 
 /// `reference` is not a reference yet: at the identity of the extremum that it reads, else not finite.
-Expr unset_test(Expr unlowered, Expr lowered, const math::Program& program) {
+Expr unset_test(Expr unlowered, Expr lowered, const math::Program& program, const kernel::Kinds& kinds) {
   const math::Statement* s = unlowered.is(Op::read) ? program.find(unlowered.name()) : nullptr;
   const math::Reduction* r = s != nullptr ? s->reduction() : nullptr;
   if (r != nullptr && !r->repair && r->reducer->state.size() == 1) {
     const Expr identity = r->reducer->state[0].identity;
-    if (identity.is(Op::infinity) || is_negative_infinity(identity)) return binary(Op::eq, lowered, identity);
+    if (identity.is(Op::infinity) || is_negative_infinity(identity))
+      return binary(Op::eq, lowered, kernel::identity_in(kinds.at(s->name), identity));
   }
   return unary(Op::logical_not, binary(Op::lt, unary(Op::abs, lowered), infinity()));
 }
 
 std::vector<Part> TileEmitter::parts_of(const math::Statement& s) const {
   const math::Reduction& r = *s.reduction();
+  const std::vector<kernel::Kind> kinds = carried_kinds(r, kinds_, plan_.math().reducers);
   std::vector<Part> out;
   if (!r.repair) {
     Substitution arguments;
     for (std::size_t k = 0; k < r.reducer->parameters.size() && k < r.values.size(); ++k)
       arguments[symbol(r.reducer->parameters[k])] = r.values[k];
-    for (const Component& c : r.reducer->state) out.push_back(part_of(c, substitute(c.lift, arguments)));
+    for (const Component& c : r.reducer->state) out.push_back(part_of(c, substitute(c.lift, arguments), kinds[out.size()]));
     return out;
   }
   for (const math::Carried& c : r.repair->carried) {
     const bool whole = r.repair->carried.size() == 1 && r.values.size() == 1;
-    Part part = part_of(c.reducer->state[0], whole ? r.values[0] : c.term);
+    Part part = part_of(c.reducer->state[0], whole ? r.values[0] : c.term, kinds[out.size()]);
     Substitution renamed{{symbol(part.component), symbol(c.name)}, {symbol(primed(part.component)), symbol(primed(c.name))}};
     part.combine = substitute(part.combine, renamed);
     part.component = c.name;
@@ -121,9 +125,9 @@ std::vector<Part> TileEmitter::parts_of(const math::Statement& s) const {
 }
 
 /// Does the carried value itself serve as the statement's value?
-static bool is_plain(const math::Statement& s, const std::vector<Part>& parts, const TilePlan& plan) {
+static bool is_plain(const math::Statement& s, const std::vector<Part>& parts, const TilePlan& plan, const kernel::Kinds& kinds) {
   const math::Reduction& r = *s.reduction();
-  if (parts.size() != 1) return false;
+  if (parts.size() != 1 || kernel::settled(parts[0].kind) != kinds.at(s.name)) return false;
   const bool narrow = s.dtype != DType::real && s.dtype != DType::f32;
   const math::Parameter* result = plan.math().result(s.name);
   const bool narrow_result = result != nullptr && result->dtype != DType::f32 && result->dtype != DType::real;
@@ -138,7 +142,7 @@ RunningState TileEmitter::state_of(const math::Statement& s) {
   reading_.push_back(&s);
   state.axes = axes_of(s);
   reading_.pop_back();
-  if (is_plain(s, state.parts, plan_)) {
+  if (is_plain(s, state.parts, plan_, kinds_)) {
     state.names.push_back(tile_name(s.name));
   } else {
     for (const Part& part : state.parts) {
@@ -191,10 +195,13 @@ void TileEmitter::start_gauges(const std::vector<Symbol>& statements, std::vecto
     for (const math::Gauge& g : r.repair->gauges) {
       if (!seen.insert(g.name).second) continue;
       const bool fresh = std::find(started.begin(), started.end(), statement) != started.end();
+      const std::set<Symbol> producers = tensors_read(g.reference);
+      const bool moves = std::any_of(producers.begin(), producers.end(), [&](Symbol producer) { return states_.count(producer) > 0; });
+      if (fresh ? !moves : gauges_.count(g.name) == 0) continue;  // what was complete before the loop stands still in it
       if (fresh) {
         RunningGauge running{g, names_.fresh(g.name.text()), Symbol(), {}, false};
         running.next = names_.fresh(primed(running.name).text());
-        for (const Symbol producer : tensors_read(g.reference)) {
+        for (const Symbol producer : producers) {
           const auto state = states_.find(producer);
           if (state == states_.end()) continue;
           state->second.renewed = true;
@@ -247,7 +254,7 @@ void TileEmitter::finish(const RunningState& state) {
   const math::Reduction& r = *s.reduction();
   if (plan_.combine_of(s.name) != nullptr && plan_.place(s.name).nest == nest_) return store_states(state);
   reading_.push_back(&s);
-  if (is_plain(s, state.parts, plan_)) {
+  if (is_plain(s, state.parts, plan_, kinds_)) {
     scopes_.back().values[s.name] = {state.names[0], state.axes};
     if (plan_.in_memory(s.name)) store(s, tile_read(state.names[0], state.axes));
   } else {
@@ -335,7 +342,7 @@ void TileEmitter::emit_complete(const math::Statement& s) {
   std::vector<Expr> states;
   if (all_simple(parts)) {
     for (std::size_t k = 0; k < parts.size(); ++k) states.push_back(partial(s, parts[k], lifted[k]));
-    if (is_plain(s, parts, plan_)) return define(s, states[0]);
+    if (is_plain(s, parts, plan_, kinds_)) return define(s, states[0]);
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const Symbol name = names_.fresh(s.name.text() + "." + parts[k].component.text());
       assign(name, axes, states[k]);
@@ -384,7 +391,7 @@ void TileEmitter::emit_update(RunningState& state) {
 Expr TileEmitter::unset(const math::Gauge& g, bool before) {
   const bool outer = before_;
   before_ = before;
-  const Expr test = unset_test(g.reference, lower(g.reference), plan_.math());
+  const Expr test = unset_test(g.reference, lower(g.reference), plan_.math(), kinds_);
   before_ = outer;
   return test;
 }
@@ -447,8 +454,8 @@ Expr TileEmitter::moved(const RunningState& state, const Part& part, Expr carrie
 Expr TileEmitter::factor(Expr unlowered, Expr neutral, const math::Repair& repair) {
   for (const math::Gauge& g : repair.gauges) {
     const Expr now = gauge_value(g.name);
-    const RunningGauge& running = gauges_.at(g.name);
-    symbols_[g.name] = tile_read(running.name, running.axes);
+    const auto running = gauges_.find(g.name);
+    symbols_[g.name] = running == gauges_.end() ? now : tile_read(running->second.name, running->second.axes);
     symbols_[primed(g.name)] = now;
   }
   const Expr value = where(unset(repair, true), neutral, fold_constants(lower(unlowered)));

@@ -45,12 +45,36 @@ Expr TileEmitter::lower_node(Expr e, bool uniform) {
   }
   if (e.args().empty()) return e;
   std::vector<Expr> args;
+  const bool real = !uniform && kernel::is_float_kind(kernel::kind_of(e, kinds_, plan_.math().reducers));
   for (const Expr arg : e.args()) {
     Expr lowered = lower_node(arg, uniform);
+    if (real && arg.is(Op::read)) lowered = as_real(arg.name(), lowered);
     if (is_comparison(e.op()) && is_index_arithmetic(lowered)) lowered = simplify_integer(lowered);
     args.push_back(lowered);
   }
+  if (is_comparison(e.op())) {
+    args[0] = against_end(e.arg(1), args[0]);
+    args[1] = against_end(e.arg(0), args[1]);
+  }
   return with_args(e, std::move(args));
+}
+
+/// The extremum of no integers is their least or greatest one: an infinity that an integer is compared with means that.
+Expr TileEmitter::against_end(Expr whole, Expr end) const {
+  return kernel::kind_of(whole, kinds_, plan_.math().reducers) == kernel::Kind::integer ? kernel::identity_in(kernel::Kind::integer, end)
+                                                                                        : end;
+}
+
+/// Among real numbers the extremum of no integers is infinite again.
+Expr TileEmitter::as_real(Symbol statement, Expr value) const {
+  const math::Statement* s = plan_.math().find(statement);
+  const math::Reduction* r = s != nullptr ? s->reduction() : nullptr;
+  if (r == nullptr || r->repair || kinds_.at(statement) != kernel::Kind::integer || r->reducer->state.size() != 1) return value;
+  const Expr identity = r->reducer->state[0].identity, end = kernel::identity_in(kernel::Kind::integer, identity);
+  const bool never_empty = std::all_of(r->over.begin(), r->over.end(), [&](const math::Axis& axis) {
+    return constant_integer(simplify_integer(fold_dims(axis.hi - axis.lo, fixed_))).value_or(0) > 0;
+  });
+  return end == identity || never_empty ? value : where(binary(Op::eq, value, end), identity, value);
 }
 
 /// A loop's index, or a whole axis of the statement that is read: bound when first met.

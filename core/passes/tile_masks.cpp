@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ir/kernel_kinds.hpp"
 #include "passes/tile_outside.hpp"
 #include "passes/tile_walk.hpp"
 
@@ -31,9 +32,15 @@ struct Failure {
 
 class Tail {
  public:
-  Tail(For& loop, const LoopFact& fact, Facts outside, const Memory& memory, const std::vector<ReducerRef>& reducers,
+  Tail(For& loop, const LoopFact& fact, Facts outside, const Memory& memory, const std::vector<ReducerRef>& reducers, kernel::Kinds& kinds,
        std::map<Symbol, Expr>& fills)
-      : loop_(loop), fact_(fact), values_(fact.axis, std::move(outside)), memory_(memory), reducers_(reducers), fills_(fills) {}
+      : loop_(loop),
+        fact_(fact),
+        values_(fact.axis, std::move(outside)),
+        memory_(memory),
+        reducers_(reducers),
+        kinds_(kinds),
+        fills_(fills) {}
 
   /// Fills and masks until no reduction fails. Returns how many selects were added.
   int settle() {
@@ -79,6 +86,7 @@ class Tail {
     std::optional<Failure> out;
     int position = 0;
     definitions_.clear();
+    filled_.clear();
     for_each_value(loop_.body, [&](Value& v, Block& block) {
       ++position;
       if (!out) {
@@ -100,7 +108,9 @@ class Tail {
     if (is_load(v)) {
       if (!has_axis(v.targets[0]) || !leaves_memory(v.values[0])) return Outside::any;
       const auto fill = fills_.find(name);
-      return fill == fills_.end() ? Outside::zero : literal(fill->second);
+      if (fill == fills_.end()) return Outside::zero;
+      filled_.insert(name);
+      return literal(fill->second);
     }
     return k < v.values.size() ? values_.of(v.values[k]) : Outside::any;
   }
@@ -110,23 +120,29 @@ class Tail {
       if (out || !node.is(Op::reduce)) return;
       const std::vector<Bound> bounds = bounds_of(node);
       if (std::none_of(bounds.begin(), bounds.end(), [&](const Bound& b) { return b.index == fact_.axis; })) return;
-      const ReducerRef reducer = reducer_of(node.name());
+      const ReducerRef reducer = kernel::reducer_named(reducers_, node.name());
       const std::vector<Expr> lifted = values_of(node);
+      const std::vector<Expr> identities = identities_of(reducer, lifted, node.node().result == Symbol("states"));
       for (std::size_t k = 0; k < lifted.size() && !out; ++k) {
-        const Expr identity = reducer && k < reducer->state.size() ? reducer->state[k].identity : number(0);
+        const Expr identity = k < identities.size() ? identities[k] : number(0);
         if (values_.of(lifted[k]) == literal(identity) && literal(identity) != Outside::any && literal(identity) != Outside::finite)
           continue;
         if (lifted[k].is(Op::read) && masks_.count(lifted[k].name()) > 0 && masks_.at(lifted[k].name()) == identity) continue;
+        if (lifted[k].is(Op::read) && filled_.count(lifted[k].name()) > 0 && fills_.at(lifted[k].name()) == identity) continue;
         out = Failure{position, &v, &block, lifted[k], identity};
       }
     });
   }
 
-  [[nodiscard]] ReducerRef reducer_of(Symbol name) const {
-    for (const ReducerRef& r : reducers_) {
-      if (r->name == name) return r;
-    }
-    return builtin_reducer(name);
+  /// As values of the kinds in which the reducer folds these.
+  [[nodiscard]] std::vector<Expr> identities_of(const ReducerRef& reducer, const std::vector<Expr>& lifted, bool states) const {
+    std::vector<Expr> out;
+    if (!reducer) return out;
+    std::vector<kernel::Kind> values;
+    for (const Expr value : lifted) values.push_back(kernel::kind_of(value, kinds_, reducers_));
+    const std::vector<kernel::Kind> kinds = kernel::component_kinds(*reducer, values, states, reducers_);
+    for (std::size_t k = 0; k < kinds.size(); ++k) out.push_back(kernel::identity_in(kinds[k], reducer->state[k].identity));
+    return out;
   }
 
   /// Does the change move the first failure further down, or remove it?
@@ -189,6 +205,7 @@ class Tail {
     for (const Symbol axis : axes) target.subscripts.push_back(index(axis));
     fresh.targets.push_back(target);
     fresh.values.push_back(f.lifted);
+    kinds_[name] = kernel::kind_of(f.lifted, kinds_, reducers_);
     const Expr instead = read(name, target.subscripts);
     for (Expr& value : f.statement->values) {
       value = transform(value, [&](Expr node) {
@@ -209,15 +226,17 @@ class Tail {
   OutsideValues values_;
   const Memory& memory_;
   const std::vector<ReducerRef>& reducers_;
+  kernel::Kinds& kinds_;
   std::map<Symbol, Expr>& fills_;
   std::map<Symbol, Expr> masks_;
+  std::set<Symbol> filled_;  ///< loads that bring their fill outside
   std::map<Symbol, Value*> definitions_;
 };
 
 class Masker {
  public:
-  Masker(BuiltKernel& built, const Memory& memory, const std::vector<ReducerRef>& reducers)
-      : built_(built), memory_(memory), reducers_(reducers) {}
+  Masker(BuiltKernel& built, const Memory& memory, const std::vector<ReducerRef>& reducers, kernel::Kinds& kinds)
+      : built_(built), memory_(memory), reducers_(reducers), kinds_(kinds) {}
 
   MaskSummary run() {
     for (kernel::Role& role : built_.kernel.roles) {
@@ -281,7 +300,7 @@ class Masker {
     Facts outside = meant;
     outside.lets.erase(fact.base);
     outside.elements[index(fact.axis)] = {fact.hi, fact.hi + fact.tile};
-    Tail masks(loop, fact, outside, memory_, reducers_, fills_);
+    Tail masks(loop, fact, outside, memory_, reducers_, kinds_, fills_);
     const int count = masks.settle();
     if (count == 0) return;
     summary_.masks += count;
@@ -404,14 +423,17 @@ class Masker {
   BuiltKernel& built_;
   const Memory& memory_;
   const std::vector<ReducerRef>& reducers_;
+  kernel::Kinds& kinds_;
   std::map<Symbol, Expr> fills_;
   MaskSummary summary_;
 };
 
 }  // namespace
 
-MaskSummary mask_tails(BuiltKernel& built, const Memory& memory, const std::vector<ReducerRef>& reducers) {
-  return Masker(built, memory, reducers).run();
+MaskSummary mask_tails(BuiltKernel& built, const kernel::Module& module) {
+  const Memory memory = memory_of(module);
+  kernel::Kinds kinds = kernel::infer_kinds(module, built.kernel);
+  return Masker(built, memory, module.reducers, kinds).run();
 }
 
 Memory memory_of(const kernel::Module& m) {

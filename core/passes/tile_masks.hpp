@@ -25,7 +25,7 @@ struct MaskSummary {
   int fills = 0;       ///< loads with a fill
 };
 
-MaskSummary mask_tails(BuiltKernel&, const Memory&, const std::vector<ReducerRef>& reducers);
+MaskSummary mask_tails(BuiltKernel&, const kernel::Module&);
 /// Removes values that nothing reads, and copies of a value that only the copy reads.
 void remove_dead_values(kernel::Kernel&, const Memory&);
 

@@ -34,7 +34,7 @@ void TileEmitter::store_states(const RunningState& state) {
   const loop::Combine& combine = *plan_.combine_of(s.name);
   reading_.push_back(&s);
   for (std::size_t k = 0; k < state.parts.size(); ++k) {
-    kernel::Workspace space{part_workspace(state, k), DType::f32, {lower_uniform(combine.count)}, false};
+    kernel::Workspace space{part_workspace(state, k), kernel::storage_of(state.parts[k].kind), {lower_uniform(combine.count)}, false};
     kernel::Access target{space.name, {lower(index(combine.split))}};
     for (const math::Axis& axis : s.axes) {
       space.box.push_back(simplify_integer(fold_dims(axis.hi, fixed_)));
@@ -123,9 +123,10 @@ ReducerRef TileEmitter::merged_reducer(const loop::Combine& combine, const std::
           });
         };
         const auto settled = [&](const Substitution& side) {
-          return where(unset_test(g.reference, at(side), plan_.math()), number(0), at(side));
+          return where(unset_test(g.reference, at(side), plan_.math(), kinds_), number(0), at(side));
         };
-        const Expr is_left = unset_test(g.reference, at(left), plan_.math()), is_right = unset_test(g.reference, at(right), plan_.math());
+        const Expr is_left = unset_test(g.reference, at(left), plan_.math(), kinds_);
+        const Expr is_right = unset_test(g.reference, at(right), plan_.math(), kinds_);
         unset_left = unset_left ? binary(Op::logical_or, unset_left, is_left) : is_left;
         unset_right = unset_right ? binary(Op::logical_or, unset_right, is_right) : is_right;
         own[symbol(g.name)] = settled(left);

@@ -2,6 +2,8 @@
 // inf is NaN).
 #include "passes/tile_outside.hpp"
 
+#include "ir/kernel_kinds.hpp"
+
 namespace fathom::passes {
 namespace {
 
@@ -82,8 +84,8 @@ Outside OutsideValues::of(Expr e) const {
       return Outside::finite;
     case Op::read:
       return get(e.name());
-    case Op::cast:
-      return of(e.arg(0));
+    case Op::cast:  // among integers an infinity is their least or greatest one, with which sums wrap around
+      return kernel::is_integer_end(e) ? Outside::any : of(e.arg(0));
     case Op::neg:
       return negated(of(e.arg(0)));
     case Op::abs:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "passes/tile_builder.hpp"
+#include "passes/value_kinds.hpp"
 
 namespace fathom::passes {
 
@@ -27,6 +28,7 @@ struct Part {
   std::optional<Op> operation;  ///< combine is this one operation
   Expr lift;                    ///< contribution of an element, not lowered
   Expr move;                    ///< repair, or absent
+  kernel::Kind kind = kernel::Kind::f32;
 };
 
 struct RunningState {
@@ -62,7 +64,7 @@ struct Scope {
 };
 
 /// `reference` is not a reference yet: at the identity of the extremum that it reads, else not finite.
-Expr unset_test(Expr unlowered, Expr lowered, const math::Program&);
+Expr unset_test(Expr unlowered, Expr lowered, const math::Program&, const kernel::Kinds&);
 
 class TileEmitter {
  public:
@@ -98,6 +100,8 @@ class TileEmitter {
   Expr lower_read(Expr, bool uniform);
   Expr lower_subscript(Expr, bool uniform);
   Expr lower_symbol(Expr);
+  [[nodiscard]] Expr against_end(Expr whole, Expr end) const;
+  [[nodiscard]] Expr as_real(Symbol statement, Expr value) const;
   Expr lower_anew(const math::Statement&, const std::vector<Expr>& subscripts);
   Expr load(Expr memory_read);
   const IndexBinding& binding(Symbol index);
@@ -137,6 +141,7 @@ class TileEmitter {
   ReducerRef merged_reducer(const loop::Combine&, const std::vector<RunningState>&);
 
   const TilePlan& plan_;
+  const kernel::Kinds kinds_;  ///< of the program's values
   int nest_;
   const std::map<Symbol, std::int64_t>& fixed_;
   Names names_;

@@ -2,6 +2,7 @@
 #include <bit>
 #include <thread>
 
+#include "ir/element_bits.hpp"
 #include "launch_helpers.hpp"
 
 namespace fathom::cpu::test {
@@ -319,6 +320,63 @@ module narrow(x: f32[N]) -> (h: f16[N], b: bf16[N], hb: f32[N]) {
     EXPECT_EQ(wide, hb({i}));
   }
   EXPECT_TRUE(h.guards_untouched() && b.guards_untouched());
+}
+
+/// Every code is read, and every code, the middles between codes and their neighbours are written.
+TEST(Storage, of_8_bits_is_read_and_rounded_like_the_element_type_says) {
+  const auto program = compiled(R"(
+dim N = runtime 1
+module narrow(x: f32[N], p: f8e4m3[N], q: f8e5m2[N]) -> (a: f8e4m3[N], b: f8e5m2[N], c: f32[N], d: f32[N], e: f32[N]) {
+  kernel k {
+    work t in 0:(N + 31) // 32 grid
+    axis i = i:32
+    role all warps 1 {
+      for t in work {
+        v[i] = x[t*32 + i] else 0
+        a[t*32 + i] = v[i]
+        b[t*32 + i] = v[i]
+        c[t*32 + i] = p[t*32 + i] else 0
+        d[t*32 + i] = q[t*32 + i] else 0
+        e[t*32 + i] = f32(f8e4m3(v[i]))
+      } } } })");
+  std::vector<float> values = {NAN,    INFINITY, -INFINITY, 0.0F,   -0.0F,    1e30F,    -1e30F,
+                               1e-30F, 463.9F,   464.0F,    464.1F, 61439.0F, 61440.0F, 1e-40F};
+  const auto decoded = [](DType dtype, std::uint64_t code) { return from_bits(dtype, code); };
+  for (const DType dtype : {DType::f8e4m3, DType::f8e5m2}) {
+    for (std::uint64_t code = 0; code < 0x7f; ++code) {
+      const double low = decoded(dtype, code), high = decoded(dtype, code + 1);
+      if (!std::isfinite(low) || !std::isfinite(high)) continue;
+      const auto middle = static_cast<float>((low + high) / 2);
+      for (const float x : {static_cast<float>(low), middle, std::nextafter(middle, 0.0F), std::nextafter(middle, 1e30F)}) {
+        values.push_back(x);
+        values.push_back(-x);
+      }
+    }
+  }
+  const auto n = static_cast<std::int64_t>(values.size());
+  F x({n}), c({n}), d({n}), e({n});
+  Tensor<std::uint8_t> p({n}), q({n}), a({n}), b({n});
+  for (std::int64_t i = 0; i < n; ++i) {
+    x({i}) = values[static_cast<std::size_t>(i)];
+    p({i}) = q({i}) = static_cast<std::uint8_t>(i);
+  }
+  ASSERT_EQ(launch(program.get(), {x.view(), p.view(), q.view(), a.view(), b.view(), c.view(), d.view(), e.view()}), "");
+  const auto expect_same = [](double got, double want, double of) {
+    if (std::isnan(want)) {
+      EXPECT_TRUE(std::isnan(got)) << of;
+    } else {
+      EXPECT_EQ(got, want) << of;
+      EXPECT_EQ(std::signbit(got), std::signbit(want)) << of;
+    }
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto given = static_cast<double>(x({i}));
+    expect_same(decoded(DType::f8e4m3, a({i})), round_to(DType::f8e4m3, given), given);
+    expect_same(decoded(DType::f8e5m2, b({i})), round_to(DType::f8e5m2, given), given);
+    expect_same(static_cast<double>(e({i})), round_to(DType::f8e4m3, given), given);
+    expect_same(static_cast<double>(c({i})), decoded(DType::f8e4m3, static_cast<std::uint8_t>(i)), static_cast<double>(i));
+    expect_same(static_cast<double>(d({i})), decoded(DType::f8e5m2, static_cast<std::uint8_t>(i)), static_cast<double>(i));
+  }
 }
 
 TEST(Storage, strided_arguments_may_have_any_strides) {

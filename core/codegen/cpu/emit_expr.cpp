@@ -50,10 +50,14 @@ Val KernelEmitter::eval_uncached(Expr e, Frame& frame, Val mask) {
     case Op::logical_and:
     case Op::logical_or:
       return eval_logical(e, frame, mask);
+    case Op::random: {
+      std::vector<Val> arguments;
+      for (const Expr arg : e.args()) arguments.push_back(eval(arg, frame, mask));
+      return ops_.random(arguments);
+    }
     case Op::extent:
     case Op::call:
     case Op::reduce:
-    case Op::random:
       return fail("'" + print(e) + "' cannot be compiled for the CPU here: " + std::string(spelling(e.op())) + " is not supported.");
     default:
       break;
@@ -76,7 +80,6 @@ Val KernelEmitter::eval_name(Expr e, Frame& frame) {
   if (Val value = eval_index(name, frame)) return value;
   if (const auto found = scalars_.find(name); found != scalars_.end()) return found->second;
   if (const Place* place = find_place(name, 0); place != nullptr) return eval_read(read(name, {}), frame, {});
-  if (name == "g"_sym) return ops_.integer(0);  // one group
   return fail("The name '" + name.text() + "' means nothing here.");
 }
 

@@ -72,25 +72,10 @@ Expr KernelEmitter::hoist_reductions(Expr e, const std::vector<Symbol>& axes, Ex
 // ---- states ----
 
 std::vector<Kind> KernelEmitter::state_kinds(const Reduction& r) const {
-  std::vector<Expr> values = r.values;
-  std::vector<Kind> result;
-  Kinds scope = kinds_;
-  for (std::size_t i = 0; i < r.reducer->parameters.size() && i < values.size(); ++i)
-    scope[r.reducer->parameters[i]] = kind_of(values[i], kinds_, m_);
-  for (std::size_t i = 0; i < r.reducer->state.size(); ++i) {
-    const Component& part = r.reducer->state[i];
-    Kind kind = r.states && i < values.size() ? kind_of(values[i], kinds_, m_) : kind_of(part.lift, scope, m_);
-    kind = join(kind, kind_of(part.identity, scope, m_));
-    if (part.dtype != DType::real) kind = kind_of(part.dtype);
-    result.push_back(settled(kind));
-  }
-  const auto operation = r.reducer->state.size() == 1 ? monoid_operation(*r.reducer) : std::nullopt;
-  for (std::size_t i = 0; i < result.size(); ++i) {  // counting truth values, and components that combine widens
-    if (result[i] == Kind::boolean && operation == Op::add) result[i] = Kind::integer;
-    Kinds state = scope;
-    for (std::size_t j = 0; j < result.size(); ++j) state[r.reducer->state[j].name] = state[primed(r.reducer->state[j].name)] = result[j];
-    if (r.reducer->state[i].dtype == DType::real) result[i] = settled(join(result[i], kind_of(r.reducer->state[i].combine, state, m_)));
-  }
+  std::vector<Kind> values;
+  for (const Expr value : r.values) values.push_back(kind_of(value, kinds_, m_));
+  std::vector<Kind> result = kernel::component_kinds(*r.reducer, values, r.states, m_.reducers);
+  for (Kind& kind : result) kind = settled(kind);
   return result;
 }
 

@@ -57,6 +57,10 @@ llvm::Type* Ops::memory_type(DType dtype) {
   return b.getFloatTy();
 }
 
+llvm::Type* Ops::word_type(int lanes) {
+  return lanes == 1 ? static_cast<llvm::Type*>(b.getInt32Ty()) : llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(lanes));
+}
+
 Val Ops::real(double value, Kind kind, int lanes) { return {llvm::ConstantFP::get(type(kind, lanes), value), kind, lanes}; }
 
 Val Ops::iota(llvm::Value* first, int lanes) {
@@ -112,8 +116,7 @@ Kind Ops::unify(Val& left, Val& right) {
 
 // Adding 0x7fff plus the lowest kept bit carries exactly where round-to-nearest-even rounds up; a NaN must not carry into infinity.
 Val Ops::bits_of_bf16(Val value) {
-  llvm::Type* wide = value.lanes == 1 ? static_cast<llvm::Type*>(b.getInt32Ty())
-                                      : llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(value.lanes));
+  llvm::Type* wide = word_type(value.lanes);
   const auto constant = [&](std::uint64_t bits) { return llvm::ConstantInt::get(wide, bits); };
   llvm::Value* bits = b.CreateBitCast(value.v, wide);
   llvm::Value* kept = b.CreateAnd(b.CreateLShr(bits, constant(16)), constant(1));
@@ -128,7 +131,7 @@ Val Ops::round_to(Val value, DType dtype) {
     const auto limit = [&](std::int64_t x) { return splat(integer(x), value.lanes); };
     const std::int64_t hi = dtype == DType::i32 ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int8_t>::max();
     value = binary(Op::min, binary(Op::max, value, limit(-hi - 1)), limit(hi));
-  } else if (dtype == DType::f16 || dtype == DType::bf16) {
+  } else if (is_float(dtype) && size_in_bytes(dtype) < 4) {
     value = from_memory(to_memory(value, dtype, value.lanes), dtype, value.lanes);
   }
   return value;
@@ -145,9 +148,11 @@ Val Ops::from_memory(llvm::Value* bits, DType dtype, int lanes) {
       return {b.CreateSExt(bits, to), kind, lanes};
     case DType::f16:
       return {b.CreateFPExt(bits, to), kind, lanes};
+    case DType::f8e4m3:
+    case DType::f8e5m2:
+      return value_of_f8(bits, dtype, lanes);
     case DType::bf16: {
-      llvm::Type* wide =
-          lanes == 1 ? static_cast<llvm::Type*>(b.getInt32Ty()) : llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(lanes));
+      llvm::Type* wide = word_type(lanes);
       return {b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, wide), llvm::ConstantInt::get(wide, 16)), to), kind, lanes};
     }
     default:
@@ -169,6 +174,9 @@ llvm::Value* Ops::to_memory(Val value, DType dtype, int lanes) {
       return b.CreateFPTrunc(value.v, to);
     case DType::bf16:
       return b.CreateTrunc(bits_of_bf16(value).v, to);
+    case DType::f8e4m3:
+    case DType::f8e5m2:
+      return b.CreateTrunc(bits_of_f8(value, dtype).v, to);
     default:
       return value.v;
   }
@@ -196,6 +204,16 @@ Val Ops::select(Val condition, Val then, Val otherwise) {
           kind, lanes};
 }
 
+/// Among integers the identity of an extremum is the least or the greatest of them: an infinity that one is compared with means that.
+void Ops::meet_end(const Val& whole, Val& end) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(end.v);
+  if (whole.kind != Kind::integer || constant == nullptr || !is_float_kind(end.kind)) return;
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(end.lanes == 1 ? constant : constant->getSplatValue());
+  if (number == nullptr || !number->getValueAPF().isInfinity()) return;
+  end =
+      splat(integer(number->isNegative() ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max()), end.lanes);
+}
+
 Val Ops::comparison(Op op, Val left, Val right) {
   using P = llvm::CmpInst;
   struct Row {
@@ -205,6 +223,8 @@ Val Ops::comparison(Op op, Val left, Val right) {
   static constexpr Row rows[] = {{Op::eq, P::FCMP_OEQ, P::ICMP_EQ},  {Op::ne, P::FCMP_UNE, P::ICMP_NE},
                                  {Op::lt, P::FCMP_OLT, P::ICMP_SLT}, {Op::le, P::FCMP_OLE, P::ICMP_SLE},
                                  {Op::gt, P::FCMP_OGT, P::ICMP_SGT}, {Op::ge, P::FCMP_OGE, P::ICMP_SGE}};
+  meet_end(left, right);
+  meet_end(right, left);
   const Kind kind = unify(left, right);
   for (const Row& row : rows)
     if (row.op == op)

@@ -46,7 +46,7 @@ class Ops {
   // ---- shape and kind ----
   Val splat(Val, int lanes);
   Val convert(Val, Kind);
-  Val settled(Val value) { return convert(value, cpu::settled(value.kind)); }
+  Val settled(Val value) { return convert(value, kernel::settled(value.kind)); }
   /// Both operands with the joint kind and lane count.
   Kind unify(Val& left, Val& right);
   /// Rounded to what the storage type can hold; small float types stay in f32 registers.
@@ -61,6 +61,8 @@ class Ops {
   Val select(Val condition, Val then, Val otherwise);
   Val conjunction(Val, Val);  ///< of masks; an absent one is all true
   Val negation(Val);
+  /// Uniform in [0,1): the first word of Philox 4x32-10 with the first argument, a seed, as its key and the others as its counters.
+  Val random(const std::vector<Val>& arguments);
   /// A condition of one lane, for a branch.
   llvm::Value* any_lane(Val mask);
 
@@ -68,11 +70,15 @@ class Ops {
   Val arithmetic(Op, Val, Val, Kind);
   Val floor_division(Op, Val, Val);
   Val comparison(Op, Val, Val);
+  void meet_end(const Val& whole, Val& end);
   Val extremum(Op, Val, Val);
   llvm::Value* machine_extremum(bool largest, Val left, Val right);
   Val power(Val, Val);
   Val libm(const char* name, Val, const Val* second = nullptr);
   Val bits_of_bf16(Val);
+  Val bits_of_f8(Val, DType);
+  Val value_of_f8(llvm::Value* bits, DType, int lanes);
+  llvm::Type* word_type(int lanes);  ///< 32 bits a lane
   // functions.cpp: f32 only
   Val fma(Val, Val, Val);
   Val polynomial(Val, std::initializer_list<double> ascending);

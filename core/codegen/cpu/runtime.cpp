@@ -253,10 +253,6 @@ Result<void> run_kernel(const Program& program, std::size_t which, Arguments& la
 
 Result<std::unique_ptr<Program>> compile_module(kernel::Module module) {
   LaunchLayout layout = launch_layout(module);
-  for (const LaunchTensor& tensor : layout.tensors)
-    if (tensor.dtype == DType::f8e4m3 || tensor.dtype == DType::f8e5m2)
-      return refuse("'" + tensor.name.text() + "' is stored as " + std::string(name(tensor.dtype)) +
-                    ", which the CPU back end does not handle.");
   auto code = compile(module, layout);
   if (!code) return tl::unexpected(code.error());
   return std::make_unique<Program>(Program{std::move(module), std::move(layout), std::move(*code)});
