@@ -108,6 +108,9 @@ TEST(Data, special_values_go_only_into_reductions_that_give_one_value_of_them) {
   EXPECT_TRUE(offers(program(chosen, "o[i] = sum[j](x[i,j])"), "not-a-number@x")) << "declared, not used";
   EXPECT_TRUE(offers(program("state l = inf, h = -inf lift (x, x) combine (min(l, l'), max(h, h'))"), "not-a-number@x"));
   EXPECT_TRUE(offers(program("state v = -inf lift (x) combine (where(v != v or v >= v', v, v'))"), "not-a-number@x")) << "NaN is kept";
+  EXPECT_TRUE(
+      offers(program("state v = 0, has: bool = false lift (x, x < 2) combine (where(has', v', v), has or has')"), "infinite-peak@x"))
+      << "elements that are masked out (2, inf) need not leave the identity as it is";
   const std::string m = "max(m, m')";
   const auto lse = program("state m = -inf, l = 0 lift (x, 1) combine (" + m + ", where(m == -inf, 0, l * exp(m - " + m +
                            ")) + where(m' == -inf, 0, l' * exp(m' - " + m + ")))\n result value = m + log(l)");

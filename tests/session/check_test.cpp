@@ -43,7 +43,7 @@ void expect_all_pass(const Compilation& compilation, const std::string& what, co
 
 class Samples : public testing::TestWithParam<std::string> {};
 
-/// True tiles of a wide machine take seconds for the larger samples: `fathom check` and ./test --all run those.
+/// True tiles of a wide machine take seconds for the larger samples: `fathom check` runs those.
 class FewSamples : public Samples {};
 TEST_P(FewSamples, every_step_passes_on_vectors) {
   expect_all_pass(*compiled(session_tests::read_sample(GetParam()), {}, {}, "x86-64-v4"), GetParam(), quick());
