@@ -117,6 +117,9 @@ Result<Lowered> lowered(const loop::Program& program) {
   MaskSummary sum;
   for (BuiltKernel& one : built) {
     const MaskSummary here = mask_tails(one, m);
+    if (!here.settled)
+      return refuse(fmt::format("Kernel {} would count what lies outside of a tile that its range cuts.", one.kernel.name.text()),
+                    {one.kernel.name.text()}, "Choose tiles that divide their ranges.");
     sum = {sum.masks + here.masks, sum.divided + here.divided, sum.mixed_only + here.mixed_only, sum.fills + here.fills};
     remove_dead_values(one.kernel, memory);
     m.kernels.push_back(std::move(one.kernel));

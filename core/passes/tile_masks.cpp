@@ -42,15 +42,22 @@ class Tail {
         kinds_(kinds),
         fills_(fills) {}
 
-  /// Fills and masks until no reduction fails. Returns how many selects were added.
-  int settle() {
-    for (int round = 0; round < max_rounds; ++round) {
+  /// Fills and masks until no reduction fails; false if some still do. Each value that is folded needs few rounds.
+  bool settle() {
+    constexpr std::size_t rounds_a_value = 8;
+    std::size_t folded = 1;
+    for_each_value(loop_.body, [&](Value& v, Block&) {
+      for (const Expr value : v.values)
+        fathom::visit(value, [&](Expr node) { folded += node.is(Op::reduce) ? values_of(node).size() : 0; });
+    });
+    for (std::size_t round = 0; round < rounds_a_value * folded; ++round) {
       const std::optional<Failure> failure = first_failure();
-      if (!failure) break;
+      if (!failure) return true;
       if (!try_fill(*failure) && !try_mask(*failure) && !try_operands(*failure)) isolate(*failure);
     }
-    return static_cast<int>(masks_.size());
+    return !first_failure();
   }
+  [[nodiscard]] int masks() const { return static_cast<int>(masks_.size()); }
 
   /// Puts the masks into the definitions, as selects on the outside.
   void apply(Expr inside) {
@@ -213,7 +220,11 @@ class Tail {
         const std::vector<Bound> bounds = bounds_of(node);
         if (std::none_of(bounds.begin(), bounds.end(), [&](const Bound& b) { return b.index == fact_.axis; })) return node;
         std::vector<Expr> lifted = values_of(node);
-        std::replace(lifted.begin(), lifted.end(), f.lifted, instead);
+        const ReducerRef reducer = kernel::reducer_named(reducers_, node.name());
+        const std::vector<Expr> identities = identities_of(reducer, lifted, node.node().result == Symbol("states"));
+        // Components that fold one value may have different identities: each is masked by its own.
+        for (std::size_t k = 0; k < lifted.size(); ++k)
+          if (lifted[k] == f.lifted && (k < identities.size() ? identities[k] : number(0)) == f.identity) lifted[k] = instead;
         return reduce(node.name(), node.node().result, bounds, lifted);
       });
     }
@@ -301,9 +312,9 @@ class Masker {
     outside.lets.erase(fact.base);
     outside.elements[index(fact.axis)] = {fact.hi, fact.hi + fact.tile};
     Tail masks(loop, fact, outside, memory_, reducers_, kinds_, fills_);
-    const int count = masks.settle();
-    if (count == 0) return;
-    summary_.masks += count;
+    summary_.settled = masks.settle() && summary_.settled;
+    if (masks.masks() == 0) return;
+    summary_.masks += masks.masks();
     masks.apply(binary(Op::lt, simplify_integer(fact.base + index(fact.axis)), fact.hi));
     divide(loop, fact, real);
   }

@@ -19,10 +19,11 @@ using Memory = std::map<Symbol, MemoryShape>;
 
 /// What was decided, for the step's sentence.
 struct MaskSummary {
-  int masks = 0;       ///< selects that the lowering added
-  int divided = 0;     ///< loops divided into open and mixed trips here
-  int mixed_only = 0;  ///< selects of the text that mixed trips alone keep
-  int fills = 0;       ///< loads with a fill
+  int masks = 0;        ///< selects that the lowering added
+  int divided = 0;      ///< loops divided into open and mixed trips here
+  int mixed_only = 0;   ///< selects of the text that mixed trips alone keep
+  int fills = 0;        ///< loads with a fill
+  bool settled = true;  ///< else some reduction would count what lies outside
 };
 
 MaskSummary mask_tails(BuiltKernel&, const kernel::Module&);

@@ -70,6 +70,13 @@ const std::vector<Reported> programs = {
     {"a_weighted_mean",
      "dim S = 4, T = 9, D = 5\noperator f(w: f32[S,T], x: f32[T,D]) -> (o: f32[S,D]) { n[i] = sum[j](w[i,j] ^ 2)\n"
      " o[i,d] = sum[j](w[i,j] ^ 2 / n[i] * x[j,d]) }\n"},
+    // two components fold one value and have different identities: in a tile that is cut each needs its own
+    {"a_smallest_and_a_largest_in_one_reducer",
+     "reducer range(x) { state l = inf, h = -inf\n lift (x, x)\n combine (min(l, l'), max(h, h'))\n result width = h - l }\n"
+     "dim S = 3, T = 9\noperator f(x: f32[S,T]) -> (o: f32[S]) { o[i] = range[j](x[i,j]) }\n"},
+    {"a_sum_and_a_product_in_one_reducer",
+     "reducer both(x) { state s = 0, p = 1\n lift (x, x)\n combine (s + s', p * p')\n result total = s + p }\n"
+     "dim S = 3, T = 9\noperator f(x: f32[S,T]) -> (o: f32[S]) { o[i] = both[j](tanh(x[i,j])) }\n"},
     // a factor that the first round of moves brought to light was moved and lost
     {"a_largest_share",
      "dim S = 3, T = 9\noperator f(x: f32[S,T]) -> (o: f32[S]) { l[i] = sum[j](abs(x[i,j]))\n o[i] = max[j](abs(x[i,j] / l[i])) }\n"},
