@@ -322,7 +322,9 @@ std::vector<Symbol> special_targets(const math::Program& program, const std::vec
   std::vector<Symbol> found;
   for (const Symbol target : order) {
     const double special = special_value(pattern, sign_of_masks(program, target) > 0);
-    if (!stands_beside_mask(program, target) && folds_alike(program, target, special)) found.push_back(target);
+    if (stands_beside_mask(program, target) || !folds_alike(program, target, special)) continue;
+    if (pattern == Pattern::infinite_peak && meets_its_infinities(program, target)) continue;
+    found.push_back(target);
   }
   return found;
 }

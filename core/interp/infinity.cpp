@@ -22,6 +22,8 @@ class Spread {
   Spread(Symbol param, const std::set<Symbol>& ones) : param_(param), ones_(ones) {}
 
   [[nodiscard]] bool is_harmless() const { return !harmful_; }
+  /// Outside of an exponent, where the text gives NaN a meaning.
+  [[nodiscard]] bool meets_another() const { return meets_another_; }
 
   void define(const Prepared& statement) {
     Reach reach = statement.value ? of(statement.value) : Reach::none;
@@ -100,6 +102,7 @@ class Spread {
 
   Reach sum(Reach a, Reach b) {
     if (a == Reach::sure && b == Reach::sure) harmful_ = true;
+    if (a != Reach::none && b != Reach::none) meets_another_ = true;
     return std::max(a, b);
   }
 
@@ -133,7 +136,7 @@ class Spread {
   const std::set<Symbol>& ones_;
   std::map<Symbol, Reach> reaches_;
   std::map<Expr, Reach> memo_;
-  bool harmful_ = false;
+  bool harmful_ = false, meets_another_ = false;
 };
 
 /// Follows a parameter through elementwise statements, and masks through all.
@@ -314,6 +317,15 @@ bool folds_alike(const math::Program& program, Symbol param, double special) {
   const std::vector<ReducerRef>& reducers = reached.reducers();
   return std::all_of(reducers.begin(), reducers.end(),
                      [&](const ReducerRef& each) { return each && lang::laws_hold_with(*each, special); });
+}
+
+bool meets_its_infinities(const math::Program& program, Symbol param) {
+  const Result<std::vector<Prepared>> statements = prepare(program);
+  if (!statements) return true;
+  const std::set<Symbol> no_ones;
+  Spread spread(param, no_ones);
+  for (const Prepared& statement : *statements) spread.define(statement);
+  return spread.meets_another();
 }
 
 bool takes_infinity(const math::Program& program, Symbol param, const std::set<Symbol>& ones) {

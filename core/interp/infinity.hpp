@@ -16,6 +16,10 @@ namespace fathom::interp {
 /// reach rows that do not see them (docs/language.md): the text gives them no meaning.
 [[nodiscard]] bool stands_beside_mask(const math::Program&, Symbol param);
 
+/// Whether infinities of the parameter may be subtracted from each other outside of an exponent: max(m - x) is NaN as it stands, and m -
+/// min(x) is an infinity.
+[[nodiscard]] bool meets_its_infinities(const math::Program&, Symbol param);
+
 /// Whether every reduction that the parameter reaches gives one value beside elements of that value, however it is grouped. A comparison of
 /// NaN chooses without regard to what it drops: of such a combination the text's own order gives a value, another grouping another.
 [[nodiscard]] bool folds_alike(const math::Program&, Symbol param, double special);

@@ -118,6 +118,15 @@ TEST(Data, special_values_go_only_into_reductions_that_give_one_value_of_them) {
   EXPECT_TRUE(offers(parse("dim S = 6, T = 16\noperator f(x: f32[S,T]) -> (o: i32[S]) { o[i] = argmax[j](x[i,j]) }"), "not-a-number@x"));
 }
 
+TEST(Data, a_peak_is_not_put_where_it_is_subtracted_from_itself) {
+  const auto program = [](const std::string& body) {
+    return parse("dim S = 6, T = 16\noperator f(x: f32[S,T]) -> (o: f32[S]) {\n  m[i] = max[j](x[i,j])\n" + body + "\n}\n");
+  };
+  EXPECT_FALSE(offers(program("  o[i] = max[j](m[i] - x[i,j])"), "infinite-peak@x")) << "inf - inf, or inf - min(x)";
+  EXPECT_TRUE(offers(program("  o[i] = sum[j](exp(x[i,j] - m[i]))"), "infinite-peak@x")) << "NaN is the text's own there";
+  EXPECT_TRUE(offers(program("  o[i] = m[i] + log(sum[j](exp(x[i,j] - m[i])))"), "infinite-peak@x"));
+}
+
 TEST(Data, masks_of_a_minimum_are_plus_infinity) {
   const auto sign = [](const std::string& body) {
     const auto program = parse("dim S = 6, T = 16\noperator f(x: f32[S,T]) -> (o: f32[S]) {\n" + body + "\n}\n");
