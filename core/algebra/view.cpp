@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/math_kinds.hpp"
+
 namespace fathom::algebra {
 
 using math::Axis;
@@ -139,8 +141,12 @@ class Unifier {
   std::map<Symbol, std::set<Symbol>> reached_;
 };
 
-bool narrows(DType type) {
-  return type == DType::f16 || type == DType::bf16 || type == DType::f8e4m3 || type == DType::f8e5m2 || is_integer(type);
+/// Is a conversion to the declared type meaning: does it round, or change the arithmetic of what reads it?
+bool converts(const Statement& s, const kernel::Kinds& kinds, const std::vector<ReducerRef>& reducers) {
+  const DType type = s.dtype;
+  if (type == DType::real) return false;
+  if (type == DType::f16 || type == DType::bf16 || type == DType::f8e4m3 || type == DType::f8e5m2 || is_integer(type)) return true;
+  return kernel::kind_of(type) != math::computed_kind(s, kinds, reducers);
 }
 
 }  // namespace
@@ -148,8 +154,9 @@ bool narrows(DType type) {
 Program unify_indices(const Program& opened) { return Unifier(opened).run(); }
 
 ProgramView::ProgramView(const Program& opened) : program_(unify_indices(opened)) {
+  const kernel::Kinds kinds = math::value_kinds(program_);
   for (const Statement& statement : program_.statements) {
-    if (statement.map() == nullptr || narrows(statement.dtype)) continue;
+    if (statement.map() == nullptr || converts(statement, kinds, program_.reducers)) continue;
     const Expr value = inlined(statement.map()->value);
     if (value.node().depth <= deepest) values_.emplace(statement.name, value);
   }

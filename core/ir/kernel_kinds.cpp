@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 namespace fathom::kernel {
 namespace {
@@ -52,16 +53,34 @@ bool is_only_chosen(const Reducer& reducer, Symbol component) {
   return std::all_of(reducer.state.begin(), reducer.state.end(), [&](const Component& c) { return is_only_chosen(c.combine, component); });
 }
 
-Kind of_reduce(Expr e, const Kinds& kinds, const std::vector<ReducerRef>& reducers, std::size_t which) {
-  const ReducerRef reducer = reducer_named(reducers, e.name());
-  if (reducer == nullptr) return Kind::f32;
-  std::vector<Kind> values;
-  for (const Expr value : values_of(e)) values.push_back(kind_of(value, kinds, reducers));
-  const bool states = e.node().result == Symbol("states");
-  const std::vector<Kind> parts = component_kinds(*reducer, values, states, reducers);
-  if (states) return which < parts.size() ? parts[which] : Kind::f32;
-  return result_kind(*reducer, e.node().result, which, parts, reducers);
-}
+/// Kinds of the nodes of one expression: what is shared is asked once.
+class NodeKinds {
+ public:
+  NodeKinds(const Kinds& names, const std::vector<ReducerRef>& reducers) : names_(names), reducers_(reducers) {}
+
+  Kind of(Expr root) {
+    visit(root, [&](Expr e) { known_.try_emplace(&e.node(), compute(e)); });
+    return known_.at(&root.node());
+  }
+  /// Of the result at `which`, where one reduction gives several.
+  Kind of_reduce(Expr e, std::size_t which) {
+    const ReducerRef reducer = reducer_named(reducers_, e.name());
+    if (reducer == nullptr) return Kind::f32;
+    std::vector<Kind> values;
+    for (const Expr value : values_of(e)) values.push_back(known_.count(&value.node()) > 0 ? known_.at(&value.node()) : of(value));
+    const bool states = e.node().result == Symbol("states");
+    const std::vector<Kind> parts = component_kinds(*reducer, values, states, reducers_);
+    if (states) return which < parts.size() ? parts[which] : Kind::f32;
+    return result_kind(*reducer, e.node().result, which, parts, reducers_);
+  }
+
+ private:
+  Kind compute(Expr e);
+
+  const Kinds& names_;
+  const std::vector<ReducerRef>& reducers_;
+  std::unordered_map<const ExprNode*, Kind> known_;
+};
 
 struct Inference {
   const Module& module;
@@ -81,7 +100,7 @@ struct Inference {
     for (std::size_t i = 0; i < value.targets.size(); ++i) {
       const bool shared = i >= value.values.size();
       const Expr e = value.values[shared ? 0 : i];
-      Kind kind = e.is(Op::reduce) && value.values.size() == 1 ? of_reduce(e, kinds, module.reducers, i) : of(e);
+      Kind kind = e.is(Op::reduce) && value.values.size() == 1 ? NodeKinds(kinds, module.reducers).of_reduce(e, i) : of(e);
       if (value.otherwise) kind = join(kind, of(value.otherwise));
       raise(value.targets[i].name, kind);
     }
@@ -109,6 +128,63 @@ struct Inference {
                  statement.op);
   }
 };
+
+Kind NodeKinds::compute(Expr e) {
+  const auto arg = [&](std::size_t i) { return known_.at(&e.arg(i).node()); };
+  switch (e.op()) {
+    case Op::number:
+      return e.node().inexact == 0 && e.node().number.is_integer() ? Kind::literal : Kind::real_literal;
+    case Op::infinity:
+      return Kind::real_literal;
+    case Op::boolean:
+    case Op::logical_not:
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge:
+      return Kind::boolean;
+    case Op::index:
+    case Op::dim:
+    case Op::symbol:
+    case Op::read:
+      return of_name(e.name(), names_);
+    case Op::cast:
+      return kind_of(e.node().dtype);
+    case Op::reduce:
+      return of_reduce(e, 0);
+    case Op::tuple:
+    case Op::extent:
+      return Kind::integer;
+    case Op::neg:
+    case Op::abs:
+    case Op::floor:
+      return arg(0) == Kind::boolean ? Kind::integer : arg(0);
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::floordiv:
+    case Op::mod:
+      return std::max(join(arg(0), arg(1)), Kind::literal);
+    case Op::pow:
+      if (is_natural(e.arg(1))) return std::max(arg(0), Kind::literal);
+      [[fallthrough]];
+    case Op::div: {
+      const Kind kind = join(arg(0), arg(1));
+      return kind == Kind::f64 ? kind : kind == Kind::real_literal || kind == Kind::literal ? Kind::real_literal : Kind::f32;
+    }
+    case Op::min:
+    case Op::max:
+      return join(arg(0), arg(1));
+    case Op::where:
+      return join(arg(1), arg(2));
+    default:
+      return e.args().empty() ? Kind::f32 : std::max(arg(0), Kind::f32);
+  }
+}
 
 }  // namespace
 
@@ -191,62 +267,7 @@ Expr identity_in(Kind kind, Expr identity) {
 
 bool is_integer_end(Expr e) { return e.is(Op::cast) && is_integer(e.node().dtype) && is_infinite(e.arg(0)); }
 
-Kind kind_of(Expr e, const Kinds& kinds, const std::vector<ReducerRef>& reducers) {
-  const auto of = [&](std::size_t i) { return kind_of(e.arg(i), kinds, reducers); };
-  switch (e.op()) {
-    case Op::number:
-      return e.node().inexact == 0 && e.node().number.is_integer() ? Kind::literal : Kind::real_literal;
-    case Op::infinity:
-      return Kind::real_literal;
-    case Op::boolean:
-    case Op::logical_not:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-      return Kind::boolean;
-    case Op::index:
-    case Op::dim:
-    case Op::symbol:
-    case Op::read:
-      return of_name(e.name(), kinds);
-    case Op::cast:
-      return kind_of(e.node().dtype);
-    case Op::reduce:
-      return of_reduce(e, kinds, reducers, 0);
-    case Op::tuple:
-    case Op::extent:
-      return Kind::integer;
-    case Op::neg:
-    case Op::abs:
-    case Op::floor:
-      return of(0) == Kind::boolean ? Kind::integer : of(0);
-    case Op::add:
-    case Op::sub:
-    case Op::mul:
-    case Op::floordiv:
-    case Op::mod:
-      return std::max(join(of(0), of(1)), Kind::literal);
-    case Op::pow:
-      if (is_natural(e.arg(1))) return std::max(of(0), Kind::literal);
-      [[fallthrough]];
-    case Op::div: {
-      const Kind kind = join(of(0), of(1));
-      return kind == Kind::f64 ? kind : kind == Kind::real_literal || kind == Kind::literal ? Kind::real_literal : Kind::f32;
-    }
-    case Op::min:
-    case Op::max:
-      return join(of(0), of(1));
-    case Op::where:
-      return join(of(1), of(2));
-    default:
-      return e.args().empty() ? Kind::f32 : std::max(of(0), Kind::f32);
-  }
-}
+Kind kind_of(Expr e, const Kinds& kinds, const std::vector<ReducerRef>& reducers) { return NodeKinds(kinds, reducers).of(e); }
 
 Kinds infer_kinds(const Module& module, const Kernel& k) {
   Kinds kinds;

@@ -167,6 +167,10 @@ class AtomPlacer {
     const auto of = [&](Expr e) { return kernel::settled(kernel::kind_of(e, kinds_, {})); };
     kernel::Kind kind = of(binary(Op::mul, p.a, p.b));
     if (kind == kernel::Kind::f32 && memory_.count(result) == 0 && of(v.values[0]) == kernel::Kind::f64) kind = kernel::Kind::f64;
+    const std::map<Symbol, int> counts = count_reads(role_->body);
+    for (const Expr operand : {p.a, p.b}) {  // in a panel for f32 it would be rounded for its other readers too
+      if (of(operand) == kernel::Kind::integer && counts.at(operand.name()) > 1) kind = kernel::Kind::integer;
+    }
     if (kind == kernel::Kind::f32) return true;
     summary_.refusals.push_back({fmt::format("The product {} is computed in {}; the atoms of {} compute in f32.", result.text(),
                                              name(kernel::storage_of(kind)), target_.name.text()),
@@ -271,7 +275,7 @@ class AtomPlacer {
       if (e.is(Op::read) && std::equal(e.args().begin(), e.args().end(), v.targets[0].subscripts.begin(), v.targets[0].subscripts.end()))
         read_here.insert(e.name());
     });
-    if (reduces) return std::nullopt;
+    if (reduces || kernel::settled(kernel::kind_of(v.values[0], kinds_, {})) != kernel::Kind::f32) return std::nullopt;
     const Block rest(statements.begin() + static_cast<std::ptrdiff_t>(at) + 1, statements.end());
     const std::map<Symbol, int> later = count_reads(rest);
     for (const Symbol name : read_here) {

@@ -2,10 +2,10 @@
 // The parts: tile_plan (what goes where), tile_builder and tile_folds (statements), tile_masks (what reaches outside).
 #include <fmt/format.h>
 
+#include "ir/math_kinds.hpp"
 #include "passes/lowering.hpp"
 #include "passes/tile_builder.hpp"
 #include "passes/tile_masks.hpp"
-#include "passes/value_kinds.hpp"
 #include "passes/words.hpp"
 
 namespace fathom::passes {
@@ -47,10 +47,10 @@ kernel::Module empty_module(const math::Program& program, const Fixed& fixed) {
 }
 
 void add_workspaces(kernel::Module& m, const TilePlan& plan, const Fixed& fixed) {
-  const kernel::Kinds kinds = value_kinds(plan.math());
+  const kernel::Kinds kinds = math::value_kinds(plan.math());
   for (const math::Statement& s : plan.math().statements) {
     if (!plan.in_memory(s.name) || plan.math().result(s.name) != nullptr) continue;
-    kernel::Workspace space{s.name, stored_type(s, kinds), {}, false};
+    kernel::Workspace space{s.name, math::stored_type(s, kinds), {}, false};
     for (const math::Axis& axis : s.axes) space.box.push_back(simplify_integer(fold_dims(axis.hi, fixed)));
     m.workspaces.push_back(std::move(space));
   }

@@ -71,7 +71,7 @@ bool is_index_arithmetic(Expr e) {
 }
 
 TileEmitter::TileEmitter(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed)
-    : plan_(plan), kinds_(value_kinds(plan.math())), nest_(nest), fixed_(fixed) {
+    : plan_(plan), kinds_(math::value_kinds(plan.math())), nest_(nest), fixed_(fixed) {
   const math::Program& math = plan.math();
   for (const math::Dimension& d : math.dims) names_.take(d.name);
   for (const math::Parameter& p : math.params) names_.take(p.name);
@@ -226,14 +226,18 @@ void TileEmitter::emit_leaf(const math::Statement& s) {
   reading_.pop_back();
 }
 
-void TileEmitter::emit_map(const math::Statement& s) {
-  Expr value = fold_constants(lower(s.map()->value));
-  if (s.dtype != DType::real && s.dtype != DType::f32 && s.dtype != DType::boolean) value = cast(s.dtype, value);
-  define(s, value);
+void TileEmitter::emit_map(const math::Statement& s) { define(s, fold_constants(lower(s.map()->value))); }
+
+/// The value rounded to the type that the text states.
+Expr TileEmitter::stated(const math::Statement& s, DType dtype, Expr value) const {
+  const kernel::Kind kind = s.dtype == dtype ? math::computed_kind(s, kinds_, plan_.math().reducers) : kinds_.at(s.name);
+  if (!math::is_narrower(dtype, kind) || (value.is(Op::cast) && value.node().dtype == dtype)) return value;
+  return cast(dtype, is_float(dtype) ? as_real(s.name, value) : value);
 }
 
 /// The value of a statement is known: as a tile where tiles are read, in memory where memory is.
 void TileEmitter::define(const math::Statement& s, Expr value) {
+  value = stated(s, s.dtype, value);
   if (!plan_.in_memory(s.name)) {
     const TileValue tile{tile_name(s.name), axes_of(s)};
     assign(tile.name, tile.axes, value);
@@ -243,8 +247,7 @@ void TileEmitter::define(const math::Statement& s, Expr value) {
   if (plan_.read_as_tile(s.name)) {
     const TileValue tile{tile_name(s.name), axes_of(s)};
     const math::Parameter* result = plan_.math().result(s.name);
-    if (result != nullptr && result->dtype != DType::f32 && result->dtype != DType::real && !value.is(Op::cast))
-      value = cast(result->dtype, value);
+    if (result != nullptr) value = stated(s, result->dtype, value);
     assign(tile.name, tile.axes, value);
     scopes_.back().values[s.name] = tile;
     value = tile_read(tile.name, tile.axes);

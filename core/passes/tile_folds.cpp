@@ -103,7 +103,7 @@ Expr unset_test(Expr unlowered, Expr lowered, const math::Program& program, cons
 
 std::vector<Part> TileEmitter::parts_of(const math::Statement& s) const {
   const math::Reduction& r = *s.reduction();
-  const std::vector<kernel::Kind> kinds = carried_kinds(r, kinds_, plan_.math().reducers);
+  const std::vector<kernel::Kind> kinds = math::carried_kinds(r, kinds_, plan_.math().reducers);
   std::vector<Part> out;
   if (!r.repair) {
     Substitution arguments;
@@ -128,9 +128,9 @@ std::vector<Part> TileEmitter::parts_of(const math::Statement& s) const {
 static bool is_plain(const math::Statement& s, const std::vector<Part>& parts, const TilePlan& plan, const kernel::Kinds& kinds) {
   const math::Reduction& r = *s.reduction();
   if (parts.size() != 1 || kernel::settled(parts[0].kind) != kinds.at(s.name)) return false;
-  const bool narrow = s.dtype != DType::real && s.dtype != DType::f32;
+  const bool narrow = math::is_narrower(s.dtype, kinds.at(s.name));
   const math::Parameter* result = plan.math().result(s.name);
-  const bool narrow_result = result != nullptr && result->dtype != DType::f32 && result->dtype != DType::real;
+  const bool narrow_result = result != nullptr && math::is_narrower(result->dtype, kinds.at(s.name));
   if (narrow || (narrow_result && plan.read_as_tile(s.name))) return false;
   return (r.repair ? r.repair->project : result_value(r)) == symbol(parts[0].component);
 }

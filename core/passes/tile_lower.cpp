@@ -45,10 +45,12 @@ Expr TileEmitter::lower_node(Expr e, bool uniform) {
   }
   if (e.args().empty()) return e;
   std::vector<Expr> args;
-  const bool real = !uniform && kernel::is_float_kind(kernel::kind_of(e, kinds_, plan_.math().reducers));
   for (const Expr arg : e.args()) {
     Expr lowered = lower_node(arg, uniform);
-    if (real && arg.is(Op::read)) lowered = as_real(arg.name(), lowered);
+    if (!uniform && arg.is(Op::read)) {
+      const Expr real = as_real(arg.name(), lowered);
+      if (real != lowered && kernel::is_float_kind(kernel::kind_of(e, kinds_, plan_.math().reducers))) lowered = real;
+    }
     if (is_comparison(e.op()) && is_index_arithmetic(lowered)) lowered = simplify_integer(lowered);
     args.push_back(lowered);
   }
@@ -61,15 +63,17 @@ Expr TileEmitter::lower_node(Expr e, bool uniform) {
 
 /// The extremum of no integers is their least or greatest one: an infinity that an integer is compared with means that.
 Expr TileEmitter::against_end(Expr whole, Expr end) const {
-  return kernel::kind_of(whole, kinds_, plan_.math().reducers) == kernel::Kind::integer ? kernel::identity_in(kernel::Kind::integer, end)
-                                                                                        : end;
+  const Expr as_integer = kernel::identity_in(kernel::Kind::integer, end);
+  if (as_integer == end) return end;
+  return kernel::kind_of(whole, kinds_, plan_.math().reducers) == kernel::Kind::integer ? as_integer : end;
 }
 
 /// Among real numbers the extremum of no integers is infinite again.
 Expr TileEmitter::as_real(Symbol statement, Expr value) const {
   const math::Statement* s = plan_.math().find(statement);
   const math::Reduction* r = s != nullptr ? s->reduction() : nullptr;
-  if (r == nullptr || r->repair || kinds_.at(statement) != kernel::Kind::integer || r->reducer->state.size() != 1) return value;
+  if (r == nullptr || r->repair || r->reducer->state.size() != 1) return value;
+  if (math::computed_kind(*s, kinds_, plan_.math().reducers) != kernel::Kind::integer) return value;
   const Expr identity = r->reducer->state[0].identity, end = kernel::identity_in(kernel::Kind::integer, identity);
   const bool never_empty = std::all_of(r->over.begin(), r->over.end(), [&](const math::Axis& axis) {
     return constant_integer(simplify_integer(fold_dims(axis.hi - axis.lo, fixed_))).value_or(0) > 0;
@@ -172,8 +176,7 @@ Expr TileEmitter::lower_anew(const math::Statement& s, const std::vector<Expr>& 
   for (std::size_t k = 0; k < s.axes.size(); ++k) indices[index(s.axes[k].index)] = subscripts[k];
   Expr value = lower(substitute(s.map()->value, indices));
   --anew_;
-  if (s.dtype != DType::real && s.dtype != DType::f32 && s.dtype != DType::boolean) value = cast(s.dtype, value);
-  return value;
+  return stated(s, s.dtype, value);
 }
 
 /// The scope in which every name of the expression is known.

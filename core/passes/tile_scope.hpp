@@ -3,8 +3,8 @@
 // tile_merge.cpp: the states of parts).
 #pragma once
 
+#include "ir/math_kinds.hpp"
 #include "passes/tile_builder.hpp"
-#include "passes/value_kinds.hpp"
 
 namespace fathom::passes {
 
@@ -83,6 +83,7 @@ class TileEmitter {
   Symbol tag_for(Symbol wish);
   void store(const math::Statement&, Expr value);
   void define(const math::Statement&, Expr value);
+  [[nodiscard]] Expr stated(const math::Statement&, DType, Expr value) const;
   Symbol axis_for(Symbol index, Expr extent);
   Symbol tile_name(Symbol statement);
   [[nodiscard]] std::vector<Symbol> axes_of(const math::Statement&);

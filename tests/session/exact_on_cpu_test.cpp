@@ -224,6 +224,47 @@ TEST(Doubles, products_and_softmax_have_the_precision_of_f64) {
   EXPECT_EQ(print(compiled(lines.text)->final_ir()).find("f32"), std::string::npos);
 }
 
+/// A declared type rounds the values of statements of every kind, also f32 those of integers and of f64.
+TEST(Doubles, and_integers_are_rounded_where_the_text_declares_a_smaller_type) {
+  ExactCase p;
+  p.text =
+      "dim R = 3, C = 40\noperator f(n: i32[R,C], x: f64[R,C]) -> (y: i32[R,C], z: i32[R], u: f64[R,C], v: f64[R], h: f64[R])\n{\n"
+      " p[i,j]: f32 = n[i,j]\n y[i,j] = i32(p[i,j])\n q[i]: f32 = max[j](n[i,j])\n z[i] = i32(q[i])\n r[i,j]: f32 = x[i,j]\n"
+      " u[i,j] = r[i,j]\n t[i]: f32 = sum[j](x[i,j])\n v[i] = t[i]\n k[i]: f16 = sum[j](x[i,j])\n h[i] = k[i]\n}\n";
+  const auto x = [](std::int64_t i) { return static_cast<double>(scattered(i, 4096)) / 4096 + 0x1p-30; };  // sums are exact in f64
+  p.inputs[Symbol("n")] = array(DType::i32, {3, 40}, [](auto i) { return static_cast<double>(near_1e9(i)); });
+  p.inputs[Symbol("x")] = array(DType::f64, {3, 40}, x);
+  const auto sum = [x](std::int64_t i) {
+    double all = 0;
+    for (std::int64_t j = 0; j < 40; ++j) all += x(i * 40 + j);
+    return all;
+  };
+  p.expected["y"] = [](std::int64_t at) { return round_to(DType::f32, static_cast<double>(near_1e9(at))); };
+  p.expected["z"] = [](std::int64_t i) { return round_to(DType::f32, largest(40, [i](std::int64_t j) { return near_1e9(i * 40 + j); })); };
+  p.expected["u"] = [&](std::int64_t at) { return round_to(DType::f32, x(at)); };
+  p.expected["v"] = [&](std::int64_t i) { return round_to(DType::f32, sum(i)); };
+  p.expected["h"] = [&](std::int64_t i) { return round_to(DType::f16, sum(i)); };
+  expect_exact(p);
+}
+
+/// Where one loop reads a tile of integers as integers and as an operand among reals, no panel for f32 holds it.
+TEST(Integers, that_a_product_of_reals_reads_too_stay_exact) {
+  ExactCase p;
+  p.text =
+      "dim R = 6, C = 64, D = 32\noperator f(n: i32[R,C], w: f32[C,D]) -> (y: f32[R,D])\n{\n m[i] = max[j](n[i,j])\n"
+      " y[i,d] = sum[j](n[i,j] * w[j,d]) - m[i] * 2\n}\n";
+  const auto n = [](std::int64_t i) { return near_1e9(i); };
+  p.inputs[Symbol("n")] = array(DType::i32, {6, 64}, [&](auto i) { return static_cast<double>(n(i)); });
+  p.inputs[Symbol("w")] = array(DType::f32, {64, 32}, [](auto i) { return i % 5 == 0 ? 0.5 : 0.25; });
+  p.expected["y"] = [&](std::int64_t at) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < 64; ++j) sum += static_cast<double>(n(at / 32 * 64 + j)) * ((j * 32 + at % 32) % 5 == 0 ? 0.5 : 0.25);
+    return sum - 2 * largest(64, [&](std::int64_t j) { return n(at / 32 * 64 + j); });
+  };
+  p.relative = 1e-5;
+  expect_exact(p);
+}
+
 TEST(Random, numbers_are_those_of_the_generator_to_the_bit) {
   ExactCase p;
   p.text =

@@ -1,13 +1,13 @@
-#include "passes/value_kinds.hpp"
+#include "ir/math_kinds.hpp"
 
-namespace fathom::passes {
+namespace fathom::math {
 namespace {
 
 using kernel::Kind;
 using kernel::Kinds;
 using Reducers = std::vector<ReducerRef>;
 
-Kind kind_of_reduction(const math::Reduction& r, const Kinds& kinds, const Reducers& reducers) {
+Kind kind_of_reduction(const Reduction& r, const Kinds& kinds, const Reducers& reducers) {
   const std::vector<Kind> parts = carried_kinds(r, kinds, reducers);
   if (!r.repair) return kernel::result_kind(*r.reducer, r.result, 0, parts, reducers);
   Kinds scope = kinds;
@@ -17,43 +17,50 @@ Kind kind_of_reduction(const math::Reduction& r, const Kinds& kinds, const Reduc
 
 }  // namespace
 
-std::vector<Kind> carried_kinds(const math::Reduction& r, const Kinds& kinds, const Reducers& reducers) {
+std::vector<Kind> carried_kinds(const Reduction& r, const Kinds& kinds, const Reducers& reducers) {
   std::vector<Kind> values;
   for (const Expr value : r.values) values.push_back(kernel::kind_of(value, kinds, reducers));
   if (!r.repair) return kernel::component_kinds(*r.reducer, values, false, reducers);
   std::vector<Kind> out;
   Kinds scope = kinds;
   const bool whole = r.repair->carried.size() == 1 && r.values.size() == 1;
-  for (const math::Carried& c : r.repair->carried) {
+  for (const Carried& c : r.repair->carried) {
     const Kind term = whole ? values[0] : kernel::kind_of(c.term, scope, reducers);
     out.push_back(kernel::component_kinds(*c.reducer, {term}, false, reducers)[0]);
     scope[c.name] = out.back();
   }
   for (std::size_t k = 0; k < out.size(); ++k) {  // a move may widen what it moves
-    const math::Carried& c = r.repair->carried[k];
+    const Carried& c = r.repair->carried[k];
     if (c.move) out[k] = kernel::join(out[k], kernel::kind_of(c.move, scope, reducers));
   }
   return out;
 }
 
-Kinds value_kinds(const math::Program& program) {
+Kinds value_kinds(const Program& program) {
   Kinds kinds;
-  for (const math::Parameter& p : program.params) kinds[p.name] = kernel::kind_of(p.dtype);
-  for (const math::Statement& s : program.statements) {
-    const math::Reduction* r = s.reduction();
+  for (const Parameter& p : program.params) kinds[p.name] = kernel::kind_of(p.dtype);
+  for (const Statement& s : program.statements) {
+    const Reduction* r = s.reduction();
     if (r != nullptr && r->repair) {
-      for (const math::Gauge& g : r->repair->gauges)
+      for (const Gauge& g : r->repair->gauges)
         kinds[g.name] = kinds[primed(g.name)] = kernel::settled(kernel::kind_of(g.reference, kinds, program.reducers));
     }
-    Kind kind = r != nullptr ? kind_of_reduction(*r, kinds, program.reducers) : kernel::kind_of(s.map()->value, kinds, program.reducers);
-    if (s.dtype != DType::real) kind = kernel::kind_of(s.dtype);
-    kinds[s.name] = kernel::settled(kind);
+    kinds[s.name] = s.dtype != DType::real ? kernel::kind_of(s.dtype) : computed_kind(s, kinds, program.reducers);
   }
   return kinds;
 }
 
-DType stored_type(const math::Statement& s, const Kinds& kinds) {
+Kind computed_kind(const Statement& s, const Kinds& kinds, const Reducers& reducers) {
+  const Reduction* r = s.reduction();
+  return kernel::settled(r != nullptr ? kind_of_reduction(*r, kinds, reducers) : kernel::kind_of(s.map()->value, kinds, reducers));
+}
+
+bool is_narrower(DType dtype, Kind kind) {
+  return dtype != DType::real && dtype != DType::boolean && (dtype != DType::f32 || kind != Kind::f32);
+}
+
+DType stored_type(const Statement& s, const Kinds& kinds) {
   return s.dtype == DType::real ? kernel::storage_of(kinds.at(s.name)) : s.dtype;
 }
 
-}  // namespace fathom::passes
+}  // namespace fathom::math
