@@ -15,7 +15,7 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-constexpr int rounds = 8;  // the lattice has six elements, and each round raises at least one name or ends
+constexpr int most_kind_rounds = 8;  // the lattice has six elements, and each round raises at least one name or ends
 
 Kind of_name(Symbol name, const Kinds& kinds) {
   const auto found = kinds.find(name);
@@ -235,7 +235,7 @@ std::vector<Kind> component_kinds(const Reducer& reducer, const std::vector<Kind
     if (part.dtype != DType::real) kind = kind_of(part.dtype);
     result.push_back(kind);
   }
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < most_kind_rounds; ++round) {
     Kinds state;
     for (std::size_t i = 0; i < result.size(); ++i) state[reducer.state[i].name] = state[primed(reducer.state[i].name)] = result[i];
     bool changed = false;
@@ -278,7 +278,7 @@ Kinds infer_kinds(const Module& module, const Kernel& k) {
   for (const Channel& channel : k.channels) kinds[channel.name] = kind_of(channel.dtype);
   std::set<Symbol> fixed;
   for (const auto& [name, kind] : kinds) fixed.insert(name);
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < most_kind_rounds; ++round) {
     Inference inference{module, kinds, fixed};
     for (const Let& let : module.lets) inference.raise(let.name, inference.of(let.value));
     for (const Let& let : k.lets) inference.raise(let.name, inference.of(let.value));

@@ -283,6 +283,14 @@ std::string hero(const Compilation& compilation, const Provenance& provenance) {
       count_text(steps.front().cost.exps), passed, steps.size());
 }
 
+/// Place, shape, size: what is known of them.
+std::string facts_of(const TensorLife& life) {
+  std::string text = life.place;
+  if (!life.shape.empty()) text += ", " + life.shape;
+  if (life.bytes > 0) text += ", " + bytes_text(life.bytes);
+  return text;
+}
+
 const char* place_class(const std::string& place) {
   if (place == "main memory") return "memory";
   if (place == "tile, on chip") return "chip";
@@ -318,7 +326,7 @@ std::string life_chart(const Compilation& compilation, const Provenance& provena
       const std::string text = life == nullptr || life->bytes == 0 ? "" : bytes_text(life->bytes);
       cells += fmt::format("<div class=\"cell {}\" style=\"grid-column:span {}\" title=\"{}\">{}</div>",
                            life == nullptr ? "none" : place_class(life->place), end - i,
-                           life == nullptr ? "not there" : escape_html(fmt::format("{}, {}, {}", life->place, life->shape, text)), text);
+                           life == nullptr ? "not there" : escape_html(facts_of(*life)), text);
       i = end;
     }
     const auto colour = provenance.colour(provenance.origin(steps.size() - 1, tensor.text()));
