@@ -129,7 +129,7 @@ void KernelEmitter::declare_kernel() {
       fail("The buffer '" + buffer.name.text() + "' has an alias; the CPU back end gives each buffer its own place.");
     Place place = allocate(buffer.name, buffer.dtype, shape_of(buffer.name, buffer.box));
     place.drops_group = !buffer.each.empty();
-    declare(std::move(place));
+    declare(place);
   }
   for (const kernel::Channel& channel : k_.channels) {
     if (constant_integer(channel.depth) != 1 || channel.from != channel.to)

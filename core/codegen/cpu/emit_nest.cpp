@@ -222,7 +222,7 @@ void KernelEmitter::define_targets(const std::vector<kernel::Access>& targets) {
     if (fits) continue;
     Place place = allocate(target.name, dtype, shape);
     place.tile = true;
-    declare(std::move(place));
+    declare(place);
   }
 }
 

@@ -28,6 +28,13 @@ std::vector<std::string> candidates() {
   return {here + "/" + file_name, here + "/../lib/" + file_name, here + "/../" + file_name};
 }
 
+tl::unexpected<Refusal> cannot_be_loaded(const std::string& path, const char* why) {
+  const std::string reason = why == nullptr ? "unknown error" : why;
+  const bool llvm = reason.find("libLLVM") != std::string::npos;
+  return refuse("The CPU back end " + path + " cannot be loaded: " + reason + ".", {},
+                llvm ? "Install LLVM 19's library: apt-get install libllvm19." : "Build it again on this machine: ninja fathom_cpu.");
+}
+
 }  // namespace
 
 Result<const fathom_cpu_api*> open_plugin() {
@@ -38,13 +45,7 @@ Result<const fathom_cpu_api*> open_plugin() {
       continue;
     }
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      const char* why = dlerror();
-      const std::string reason = why == nullptr ? "unknown error" : why;
-      const bool llvm = reason.find("libLLVM") != std::string::npos;
-      return refuse("The CPU back end " + path + " cannot be loaded: " + reason + ".", {},
-                    llvm ? "Install LLVM 19's library: apt-get install libllvm19." : "Build it again on this machine: ninja fathom_cpu.");
-    }
+    if (library == nullptr) return cannot_be_loaded(path, dlerror());
     auto* entry = reinterpret_cast<const fathom_cpu_api* (*)()>(dlsym(library, "fathom_cpu_plugin"));
     if (entry == nullptr) return refuse(path + " is not a CPU back end of Fathom: it has no fathom_cpu_plugin.");
     const fathom_cpu_api* api = entry();
