@@ -1,4 +1,6 @@
 // Declarations of functions: names, indices, calls of earlier functions. Types are checked at each call, where they are known.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
