@@ -124,7 +124,7 @@ class FunctionChecker {
         sink_.error(bind.span, "index `" + name + "` is bound twice", "take another name");
       } else if (own && reduces && bind.lo == nullptr) {
         sink_.error(bind.span, "the range of `" + name + "` does not follow from anything here",
-                    "write `" + name + " in lo:hi`, or make `" + name + "` an index of the function");
+                    fmt::format("write `{0} in lo:hi`, or make `{0}` an index of the function", name));
       }
       if (reduces) bound.push_back(bind.index);
     }
