@@ -60,7 +60,7 @@ Inputs inputs_from(const Json& json) {
 
 }  // namespace
 
-Checked<Session> Session::open(Inputs inputs) {
+Checked<Session> Session::open(const Inputs& inputs) {
   Session session;
   if (auto changed = session.change(inputs); !changed) return tl::unexpected<Diagnostics>(changed.error());
   return session;

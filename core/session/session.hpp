@@ -50,7 +50,7 @@ struct StepChange {
 /// Source + trace + history; every change is undoable. JSON round-trips.
 class Session {
  public:
-  static Checked<Session> open(Inputs);
+  static Checked<Session> open(const Inputs&);
   static Checked<Session> from_json(std::string_view);
   [[nodiscard]] std::string to_json() const;
 

@@ -38,7 +38,8 @@ MatrixAtom atom_of(const RegisterTile& tile, int lanes) {
   atom.n = tile.n;
   atom.accumulator_home = Home::registers;
   atom.ragged = true;
-  const double vectors = tile.n / lanes, cells = tile.m * vectors;
+  const int vectors_of_b = tile.n / lanes;  // tiles are whole vectors wide
+  const double vectors = vectors_of_b, cells = tile.m * vectors;
   const double step = std::max(cells, tile.m + vectors) / 2;  // a broadcast of A a row, a load of B a vector
   constexpr double latency = 10;                              // of the last sum, and of finding the next tile's place
   atom.fill = (cells / 2 + cells + latency) / step;
@@ -65,7 +66,7 @@ Target x86(const char* name, const char* title, const VectorWidth& width, bool r
   target.title = title;
   target.lanes = width.lanes;
   target.workgroups = cores;
-  target.registers_bytes = width.registers * width.lanes * 4;
+  target.registers_bytes = std::int64_t{4} * width.registers * width.lanes;
   target.shared_bytes = 512 * 1024;  // half of the smallest common L2 of a core (1 MiB Zen 5, 2 MiB Sapphire Rapids)
   target.spaces = spaces({"global", "cache", "register"});
   for (const RegisterTile& tile : width.tiles) target.atoms.push_back(atom_of(tile, width.lanes));
@@ -178,7 +179,7 @@ Target sm_90a() {
   target.rates.memory_bytes = 4.57e12;            // a stream of reads, measured on an H200: 4574..4647 GB/s
   target.shared_bytes = 232448;                   // 227 KiB a block (CUDA programming guide, compute capability 9.0)
   target.atoms = wgmma_rows();
-  for (MatrixAtom& atom : mma_sync_rows()) target.atoms.push_back(std::move(atom));
+  for (const MatrixAtom& atom : mma_sync_rows()) target.atoms.push_back(atom);
   return target;
 }
 
