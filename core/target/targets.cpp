@@ -66,8 +66,8 @@ Target x86(const char* name, const char* title, const VectorWidth& width, bool r
   target.title = title;
   target.lanes = width.lanes;
   target.workgroups = cores;
-  target.registers_bytes = std::int64_t{4} * width.registers * width.lanes;
-  target.shared_bytes = 512 * 1024;  // half of the smallest common L2 of a core (1 MiB Zen 5, 2 MiB Sapphire Rapids)
+  target.registers_bytes = width.registers * width.lanes * 4;
+  target.shared_bytes = std::int64_t{512} * 1024;  // half of the smallest common L2 of a core (1 MiB Zen 5, 2 MiB Sapphire Rapids)
   target.spaces = spaces({"global", "cache", "register"});
   for (const RegisterTile& tile : width.tiles) target.atoms.push_back(atom_of(tile, width.lanes));
   target.rates = rates_of_x86(width.lanes, cores);
