@@ -116,15 +116,19 @@ Reduced reduced_in(const math::Program& opened) {
 
 /// Decisions that order the sums of a row, as they are taken where every dimension that nothing is reduced over has the size of the file.
 /// With them a row has the same bits at every size of those. Atoms and tiles of rows are left to the size: they order no sum.
-Trace order_of_sums(const Inputs& inputs, const Record& at_this_size, const Target& target, const passes::Options& options) {
+Result<Trace> order_of_sums(const Inputs& inputs, const Record& at_this_size, const Target& target, const passes::Options& options) {
   const Reduced reduced = reduced_in(at_this_size.steps.front().after.math());
   Inputs usual = inputs;
   std::erase_if(usual.dims, [&](const auto& given) { return reduced.dims.count(Symbol(given.first)) == 0; });
-  Trace order;
+  const auto no_order = [](const std::string& why) {
+    return refuse("A row may have other bits at other sizes of the batch: the program has no plan at the file's own sizes: " + why, {},
+                  "Give the dimensions sizes in the file that fit together.");
+  };
   const auto at_usual_size = program_of(usual);
-  if (!at_usual_size) return order;
+  if (!at_usual_size) return no_order(at_usual_size.error().front().message + ".");
   const auto record = passes::replay(*at_usual_size, target, inputs.trace, options);
-  if (!record) return order;
+  if (!record) return no_order(record.error().reason);
+  Trace order;
   for (const Decision& decision : record->decisions) {
     if (decision.kind == "atom" || decision.kind == "work") continue;
     const auto end = decision.site.rfind('/'), begin = decision.site.rfind('/', end - 1);
@@ -150,9 +154,13 @@ Checked<std::shared_ptr<const Compilation>> compile(const Inputs& inputs) {
   };
   auto record = passes::replay(*program, *target, inputs.trace, options);
   if (record && options.deterministic_batch) {
-    Trace trace = order_of_sums(inputs, *record, *target, options);
-    trace.entries.insert(trace.entries.end(), inputs.trace.entries.begin(), inputs.trace.entries.end());
-    record = passes::replay(*program, *target, trace, options);
+    Result<Trace> trace = order_of_sums(inputs, *record, *target, options);
+    if (trace) {
+      trace->entries.insert(trace->entries.end(), inputs.trace.entries.begin(), inputs.trace.entries.end());
+      record = passes::replay(*program, *target, *trace, options);
+    } else {
+      record->refusals.push_back(std::move(trace.error()));
+    }
   }
   if (!record) return fail(record.error().reason, record.error().hint);
   auto compilation = std::make_shared<Compilation>();

@@ -106,6 +106,18 @@ TEST(DeterministicBatch, gives_a_row_the_same_bits_at_every_size_of_the_batch) {
   EXPECT_EQ(rows.size(), 1U);
 }
 
+TEST(DeterministicBatch, says_where_the_sizes_of_the_file_give_no_order) {
+  const std::string text =
+      "dim S = 64, T = 64\noperator f(x: f32[S], w: f32[T]) -> (o: f32[S])\n  where S == T\n{\n  o[i] = x[i] * sum[j](w[j])\n}\n";
+  session::Inputs inputs = inputs_of(text, {{"S", 32}, {"T", 32}}, {}, "blackboard");
+  inputs.options.deterministic_batch = true;
+  const Compiled c = compiled(inputs);
+  ASSERT_TRUE(c);
+  EXPECT_TRUE(refuses(*c, "A row may have other bits at other sizes of the batch")) << "S is 64 in the file, and T 32 here";
+  inputs.dims.clear();
+  EXPECT_FALSE(refuses(*compiled(inputs), "A row may have other bits"));
+}
+
 TEST(Replay, of_an_overridden_plan_from_its_printed_trace_gives_the_same_text) {
   const Compiled plain = compiled(read_sample("attention_nomask"));
   ASSERT_TRUE(plain);
