@@ -34,8 +34,7 @@ std::span<const Command> commands() {
        "Exits 1 if a case failed, or if there was none. `inconclusive` is neither passed nor failed; how many is printed.", check},
       {"run", "FILE[:OPERATOR]", "compile for this machine, run, check the result, time it shortly",
        "--threads N limits the threads (default: one a core). It makes its inputs itself: random numbers of mean 0 and variance 1, "
-       "integers in "
-       "range (docs/command-line.md). Plans for another --target do not run here: fathom check runs them in the interpreter.",
+       "integers in range (docs/command-line.md). Plans for another --target do not run here: fathom check runs them in the interpreter.",
        run},
       {"time", "FILE[:OPERATOR]", "check the result, then time it thoroughly", "Cold and warm times with percentiles and conditions.",
        time},

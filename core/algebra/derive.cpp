@@ -192,16 +192,38 @@ void begin_derivation(Fusion& fusion, const Consumer& consumer, const Normaliser
 
 namespace {
 
-/// A factor that is free of the index and does not change the range of numbers by more than its first power.
-bool may_stand_behind(const Term& r) {
-  const Rational one(1);
-  const Rational minus_one(-1);
-  return r.guards.empty() && r.exponent.empty() && std::all_of(r.factors.begin(), r.factors.end(), [&](const auto& factor) {
-           return factor.second <= one && factor.second >= minus_one;
-         });
+/// `running` is an extremum over the elements at `over`: what bounds it from there on. A bound that reads producers of the loop is none.
+void know_extremum(Normaliser& n, Expr running, const std::vector<Axis>& over) {
+  const ProgramView& view = n.facts().view();
+  const Statement& statement = *view.reduction(running.name());
+  const Reduction& reduction = *statement.reduction();
+  Substitution places;
+  for (std::size_t i = 0; i < statement.axes.size(); ++i) places[index(statement.axes[i].index)] = running.arg(i);
+  for (std::size_t i = 0; i < reduction.over.size(); ++i) places[index(reduction.over[i].index)] = index(over[i].index);
+  const Sum bounded = n.of(substitute(view.inlined(reduction.values.front()), places));
+  Role role = n.roles().of(bounded.terms);
+  for (Expr guard : bounded.alive) role |= n.roles().of(guard);
+  if ((role & r_role) == 0) n.know({bounded, running, monoid_operation(*reduction.reducer) == Op::max});
+}
+
+bool is_extremum(const Reduction& reduction) {
+  const auto operation = monoid_operation(*reduction.reducer);
+  return operation == Op::max || operation == Op::min;
+}
+
+std::vector<Axis> axes_of(const Statement& statement) {
+  std::vector<Axis> axes = statement.reduction()->over;
+  axes.insert(axes.end(), statement.axes.begin(), statement.axes.end());
+  return axes;
 }
 
 }  // namespace
+
+bool has_first_powers(const Term& term) {
+  const Rational one(1), minus_one(-1);
+  return std::all_of(term.factors.begin(), term.factors.end(),
+                     [&](const auto& factor) { return factor.second <= one && factor.second >= minus_one; });
+}
 
 void know_references(Normaliser& n, const std::vector<Expr>& values, const std::vector<Axis>& axes) {
   const ProgramView& view = n.facts().view();
@@ -209,34 +231,25 @@ void know_references(Normaliser& n, const std::vector<Expr>& values, const std::
   for (const Expr value : values)
     visit(value, [&](Expr part) {
       const Statement* statement = part.is(Op::read) ? view.reduction(part.name()) : nullptr;
-      if (statement == nullptr || std::find(references.begin(), references.end(), part) != references.end()) return;
-      const auto operation = monoid_operation(*statement->reduction()->reducer);
-      if (operation == Op::max || operation == Op::min) references.push_back(part);
+      if (statement == nullptr || !is_extremum(*statement->reduction())) return;
+      if (std::find(references.begin(), references.end(), part) == references.end()) references.push_back(part);
     });
   if (references.size() < 2) return;
   for (const Expr access : references) {
-    const Statement& statement = *view.reduction(access.name());
-    const Reduction& reduction = *statement.reduction();
-    if (reduction.over.size() != 1 || n.roles().of(access) == r_role) continue;  // a running one is told by its producer
+    const std::vector<Axis>& over = view.reduction(access.name())->reduction()->over;
+    if (over.size() != 1 || n.roles().of(access) == r_role) continue;  // a running one is told by its producer
     const std::set<Symbol> used = free_indices(access);
-    const auto at = std::find_if(axes.begin(), axes.end(),
-                                 [&](const Axis& axis) { return same_range(axis, reduction.over[0]) && used.count(axis.index) == 0; });
-    if (at == axes.end()) continue;
-    Substitution places{{index(reduction.over[0].index), index(at->index)}};
-    for (std::size_t i = 0; i < statement.axes.size(); ++i) places[index(statement.axes[i].index)] = access.arg(i);
-    const Sum bounded = n.of(substitute(view.inlined(reduction.values.front()), places));
-    n.know({bounded, access, monoid_operation(*reduction.reducer) == Op::max});
+    const auto at =
+        std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return same_range(axis, over[0]) && used.count(axis.index) == 0; });
+    if (at != axes.end()) know_extremum(n, access, {*at});
   }
   n.forget_lines();
 }
 
 namespace {
 
-std::vector<Axis> axes_of(const Statement& statement) {
-  std::vector<Axis> axes = statement.reduction()->over;
-  axes.insert(axes.end(), statement.axes.begin(), statement.axes.end());
-  return axes;
-}
+/// A factor that is free of the index and leaves the range of numbers as it is.
+bool may_stand_behind(const Term& r) { return r.guards.empty() && r.exponent.empty() && has_first_powers(r); }
 
 }  // namespace
 
@@ -281,21 +294,9 @@ namespace {
 
 /// Order facts of the producers that are running extrema over the consumer's own elements, and of complete references.
 void know_producers(Normaliser& n, const Consumer& consumer) {
-  const ProgramView& view = n.facts().view();
-  for (const Producer& producer : consumer.producers) {
-    const Statement& statement = *view.reduction(producer.name);
-    const Reduction& reduction = *statement.reduction();
-    const auto operation = monoid_operation(*reduction.reducer);
-    if (!producer.at_identity || !producer.same_set || (operation != Op::max && operation != Op::min)) continue;
-    Substitution places;
-    for (std::size_t i = 0; i < statement.axes.size(); ++i) places[index(statement.axes[i].index)] = producer.read.arg(i);
-    for (std::size_t i = 0; i < reduction.over.size(); ++i)
-      places[index(reduction.over[i].index)] = index(consumer.statement->reduction()->over[i].index);
-    const Sum bounded = n.of(substitute(view.inlined(reduction.values.front()), places));
-    Role role = n.roles().of(bounded.terms);
-    for (Expr guard : bounded.alive) role |= n.roles().of(guard);
-    if ((role & r_role) == 0) n.know({bounded, producer.read, operation == Op::max});
-  }
+  for (const Producer& producer : consumer.producers)
+    if (producer.at_identity && producer.same_set && is_extremum(*n.facts().view().reduction(producer.name)->reduction()))
+      know_extremum(n, producer.read, consumer.statement->reduction()->over);
   n.forget_lines();
   know_references(n, consumer.values, axes_of(*consumer.statement));
 }

@@ -38,6 +38,10 @@ struct Producer {
 /// digits of either.
 void know_references(Normaliser&, const std::vector<Expr>& values, const std::vector<math::Axis>& axes);
 
+/// No factor stands in the term by more than its first power or its inverse: put behind a reduction it leaves the range of numbers as it
+/// is.
+[[nodiscard]] bool has_first_powers(const Term&);
+
 /// The consumer, ready: names unified, values inlined.
 struct Consumer {
   const math::Statement* statement = nullptr;

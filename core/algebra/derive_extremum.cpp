@@ -124,10 +124,8 @@ struct Climber {
 
   std::optional<Piece> scaled(Expr e, std::size_t i) {
     const Sum& factor = n.of(e.arg(1 - i));
-    const Rational one(1), minus_one(-1);
-    const bool keeps_range = !factor.is_one_term() || std::all_of(factor.terms[0].factors.begin(), factor.terms[0].factors.end(),
-                                                                  [&](const auto& f) { return f.second <= one && f.second >= minus_one; });
-    if (!keeps_range) return std::nullopt;  // x^2 / l^2: the largest x^2 alone may leave the range
+    // x^2 / l^2: the largest x^2 alone may leave the range
+    if (factor.is_one_term() && !has_first_powers(factor.terms[0])) return std::nullopt;
     const Signs sign = n.facts().sign(e.arg(1 - i));
     if (is_within(sign, positive | zero)) return through(e, i, false, false);
     if (is_within(sign, negative | zero)) return through(e, i, true, false);
@@ -140,7 +138,7 @@ struct Climber {
     return through(e, has_u(e.arg(1)) ? 1 : 2, false, false);
   }
 
-  [[nodiscard]] bool is_identity(Expr e) const { return largest ? e.is(Op::neg) && e.arg(0).is(Op::infinity) : e.is(Op::infinity); }
+  [[nodiscard]] bool is_identity(Expr e) const { return largest ? is_minus_infinity(e) : e.is(Op::infinity); }
   [[nodiscard]] bool joins(Expr e) const {
     return largest ? e.is(Op::max) || e.is(Op::logical_or) : e.is(Op::min) || e.is(Op::logical_and);
   }

@@ -2,6 +2,7 @@
 // Range rule (docs/algebra.md): exp(u + r) is carried only where an order fact bounds u plus the gauge on every prefix; what is free of u
 // may stand behind the sum; a power of u / m with |u| <= m keeps its gauge m, since u^p alone would square the range of the text.
 #include <algorithm>
+#include <functional>
 
 #include "algebra/derive.hpp"
 #include "algebra/rules/rule.hpp"
@@ -277,33 +278,27 @@ void refuse_to_take_apart(const SumDerivation& d, Fusion& fusion) {
   }
 }
 
+bool all_rows(const std::vector<Sum>& sums, const std::function<bool(const Term&)>& holds) {
+  return std::all_of(sums.begin(), sums.end(), [&](const Sum& sum) { return std::all_of(sum.terms.begin(), sum.terms.end(), holds); });
+}
+
 /// m != -inf behind the sum, m a running maximum over elements that all of the rows' masks let through: there is one.
 bool is_known_to_have_elements(const SumDerivation& d, const std::vector<Sum>& carried, const Sum& behind) {
-  const auto counts_in = [&](const OrderFact& fact) {
-    const auto lets_through = [&](const Term& row) {
-      return std::includes(fact.bounded.alive.begin(), fact.bounded.alive.end(), row.guards.begin(), row.guards.end());
-    };
-    return std::all_of(carried.begin(), carried.end(),
-                       [&](const Sum& sum) { return std::all_of(sum.terms.begin(), sum.terms.end(), lets_through); });
+  const auto says_so = [&](Expr guard) {
+    const OrderFact* fact = guard.is(Op::ne) && is_minus_infinity(guard.arg(1)) ? fact_about(d.n, guard.arg(0)) : nullptr;
+    return fact != nullptr && all_rows(carried, [&](const Term& row) {
+             return std::includes(fact->bounded.alive.begin(), fact->bounded.alive.end(), row.guards.begin(), row.guards.end());
+           });
   };
-  return std::any_of(behind.terms.begin(), behind.terms.end(), [&](const Term& term) {
-    return std::any_of(term.guards.begin(), term.guards.end(), [&](Expr guard) {
-      if (!guard.is(Op::ne)) return false;
-      const std::size_t at = guard.arg(1) == minus_infinity() ? 0 : 1;
-      const OrderFact* fact = guard.arg(1 - at) == minus_infinity() ? fact_about(d.n, guard.arg(at)) : nullptr;
-      return fact != nullptr && counts_in(*fact);
-    });
-  });
+  return std::any_of(behind.terms.begin(), behind.terms.end(),
+                     [&](const Term& term) { return std::any_of(term.guards.begin(), term.guards.end(), says_so); });
 }
 
 /// A running maximum over the very elements that the masks of all rows let through: -inf where there are none.
 Expr maximum_over(const SumDerivation& d, const std::vector<Sum>& carried) {
-  for (const OrderFact& fact : d.n.order_facts()) {
-    const auto are_its_elements = [&](const Term& row) { return !row.guards.empty() && row.guards == fact.bounded.alive; };
-    const bool of_all = std::all_of(carried.begin(), carried.end(),
-                                    [&](const Sum& sum) { return std::all_of(sum.terms.begin(), sum.terms.end(), are_its_elements); });
-    if (fact.upper && of_all) return fact.running;
-  }
+  for (const OrderFact& fact : d.n.order_facts())
+    if (fact.upper && all_rows(carried, [&](const Term& row) { return !row.guards.empty() && row.guards == fact.bounded.alive; }))
+      return fact.running;
   return {};
 }
 
@@ -318,19 +313,18 @@ void guard_against_no_elements(const SumDerivation& d, const std::vector<Sum>& c
     derived.project = where(binary(Op::eq, maximum, minus_infinity()), number(0), derived.project);
     return;
   }
-  Expr counts;
-  bool all_masked = true;
-  for (const Sum& sum : carried)
-    for (const Term& row : sum.terms) {
-      all_masked = all_masked && !row.guards.empty();
-      const Expr mask = conjunction(row.guards);
-      counts = counts && counts != mask ? binary(Op::logical_or, counts, mask) : mask;
-    }
   const math::Program& program = d.n.facts().view().program();
-  if (!all_masked) {  // a term without a mask counts wherever the range has an element
+  if (!all_rows(carried,
+                [](const Term& row) { return !row.guards.empty(); })) {  // a term without a mask counts wherever there is an element
     derived.project = unless_empty(d.reduction, program, derived.project, number(0));
     return;
   }
+  Expr counts;
+  for (const Sum& sum : carried)
+    for (const Term& row : sum.terms) {
+      const Expr mask = conjunction(row.guards);
+      counts = counts && counts != mask ? binary(Op::logical_or, counts, mask) : mask;
+    }
   const Symbol any = unused_name(program, d.consumer.statement->name.text() + ".any");
   derived.parts.push_back({any, builtin_reducer(Symbol("any")), {}, {counts}});
   derived.project = where(symbol(any), derived.project, number(0));

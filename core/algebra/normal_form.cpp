@@ -444,8 +444,6 @@ Expr Normaliser::canonical(Expr e) {
 
 namespace {
 
-bool is_minus_infinity(Expr e) { return e.is(Op::neg) && e.arg(0).is(Op::infinity); }
-
 /// Every term under more guards; nullopt for a masked score.
 std::optional<Sum> under(Sum sum, const std::set<Expr>& guards) {
   if (!std::includes(guards.begin(), guards.end(), sum.alive.begin(), sum.alive.end())) return std::nullopt;

@@ -122,22 +122,27 @@ class Arranger {
     for (std::vector<Expr>* side : {&with, &without})
       std::stable_sort(side->begin(), side->end(), [&](Expr a, Expr b) { return key(a) < key(b); });
     // A reference is a plain read and goes first, behind what varies most: ((s - m) + c) - log(l) keeps digits that (c + s) - m loses.
-    const auto others = std::stable_partition(without.begin(), without.end(), [](Expr part) { return part.is(Op::read); });
-    if (plus == Op::add && others != without.begin() && with.size() > 1) {
+    const auto references_end = std::stable_partition(without.begin(), without.end(), [](Expr part) { return part.is(Op::read); });
+    auto before = with.end();  // how many stand in front of the references
+    if (references_end != without.begin() && !with.empty()) {
       const auto varies_less = [](Expr a, Expr b) { return free_indices(a).size() < free_indices(b).size(); };
       const auto element = std::max_element(with.begin(), with.end(), varies_less);
       if (!free_indices(*element).empty()) {
-        Expr total = *element;
-        with.erase(element);
-        for (auto part = without.begin(); part != others; ++part) total = total - *part;
-        for (Expr part : with) total = total + part;
-        for (auto part = others; part != without.end(); ++part) total = total - *part;
-        return total;
+        std::rotate(with.begin(), element, element + 1);
+        before = with.begin() + 1;
       }
     }
     Expr total;
-    for (Expr part : with) total = total ? binary(plus, total, part) : part;
-    for (Expr part : without) total = total ? binary(minus, total, part) : unary(Op::neg, part);
+    const auto add = [&](auto part, auto end) {
+      for (; part != end; ++part) total = total ? binary(plus, total, *part) : *part;
+    };
+    const auto take = [&](auto part, auto end) {
+      for (; part != end; ++part) total = total ? binary(minus, total, *part) : unary(Op::neg, *part);
+    };
+    add(with.begin(), before);
+    take(without.begin(), references_end);
+    add(before, with.end());
+    take(references_end, without.end());
     return total;
   }
 

@@ -78,7 +78,7 @@ class Opener {
       value = function->body;
     }
     if (value.is(Op::reduce)) {
-      if (ReducerRef reducer = reducer_named(written_, value.name())) return open_reduction(value, reducer, environment);
+      if (ReducerRef reducer = reducer_named(written_.reducers, value.name())) return open_reduction(value, reducer, environment);
     }
     return Map{open_expr(value, environment)};
   }
@@ -114,7 +114,7 @@ class Opener {
       case Op::call:
         return open_call(e, environment);
       case Op::reduce: {
-        ReducerRef reducer = reducer_named(written_, e.name());
+        ReducerRef reducer = reducer_named(written_.reducers, e.name());
         if (!reducer) return e;
         return emit(environment.prefix + "." + e.name().text(), open_reduction(e, reducer, environment), environment);
       }
@@ -321,11 +321,5 @@ class Opener {
 }  // namespace
 
 Program open(const Program& as_written) { return Opener(as_written).run(); }
-
-ReducerRef reducer_named(const Program& program, Symbol name) {
-  for (const ReducerRef& reducer : program.reducers)
-    if (reducer->name == name) return reducer;
-  return builtin_reducer(name);
-}
 
 }  // namespace fathom::math

@@ -10,7 +10,4 @@ namespace fathom::math {
 /// there the call stays (the checker refuses such programs before).
 [[nodiscard]] Program open(const Program& as_written);
 
-/// The reducer of that name: a user's of this program, else a built-in one; nullptr for neither.
-[[nodiscard]] ReducerRef reducer_named(const Program&, Symbol name);
-
 }  // namespace fathom::math

@@ -233,10 +233,11 @@ Expr minus_infinity() { return unary(Op::neg, infinity()); }
 
 namespace {
 
-/// a^p / b^q with p, q >= 2 as (a / b)^min(p, q) and what is left: a power alone leaves the range that the ratio keeps.
+bool is_large(const std::pair<const Expr, Rational>& factor) { return factor.second >= Rational(2); }
+
+/// a^p / b^q with p, q >= 2 as (a / b)^min(p, q), taken out of the factors: a power alone leaves the range that the ratio keeps.
 Expr take_ratios(std::map<Expr, Rational>& factors) {
   const Rational two(2);
-  const auto is_large = [&](const auto& factor) { return factor.second >= two; };
   Expr product;
   const std::map<Expr, Rational> all = factors;
   for (const auto& [below, power] : all) {
@@ -267,9 +268,11 @@ Expr product_expr(const Term& term, Expr exponential) {
   if (num != 1) above = number(Rational(num));
   if (exponential) above = chain(Op::mul, above, exponential);
   if (term.coefficient.den() != 1) below = number(Rational(term.coefficient.den()));
-  std::map<Expr, Rational> factors = term.factors;
-  if (const Expr ratios = take_ratios(factors)) above = chain(Op::mul, above, ratios);
-  for (const auto& [base, power] : factors) {
+  std::map<Expr, Rational> left;
+  const bool may_have_ratios = std::any_of(term.factors.begin(), term.factors.end(), is_large);
+  if (may_have_ratios) left = term.factors;  // mostly not: nothing to copy
+  if (const Expr ratios = take_ratios(left)) above = chain(Op::mul, above, ratios);
+  for (const auto& [base, power] : may_have_ratios ? left : term.factors) {
     if (power.sign() > 0)
       above = chain(Op::mul, above, power_expr(base, power));
     else if (const auto positive = subtract(Rational(0), power))

@@ -145,7 +145,7 @@ class Unifier {
 bool converts(const Statement& s, const kernel::Kinds& kinds, const std::vector<ReducerRef>& reducers) {
   const DType type = s.dtype;
   if (type == DType::real) return false;
-  if (type == DType::f16 || type == DType::bf16 || type == DType::f8e4m3 || type == DType::f8e5m2 || is_integer(type)) return true;
+  if (is_integer(type) || (is_float(type) && size_in_bytes(type) < 4)) return true;
   return kernel::kind_of(type) != math::computed_kind(s, kinds, reducers);
 }
 

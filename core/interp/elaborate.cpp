@@ -228,12 +228,6 @@ class Elaboration {
 
 Result<Expr> elaborate(const math::Program& program, Expr expr, const Ranges& scope) { return Elaboration(program, scope).run(expr); }
 
-ReducerRef reducer_of(const math::Program& program, Symbol name) {
-  for (const ReducerRef& reducer : program.reducers)
-    if (reducer->name == name) return reducer;
-  return builtin_reducer(name);
-}
-
 Ranges ranges_of(const std::vector<math::Axis>& axes) {
   Ranges ranges;
   for (const math::Axis& axis : axes) ranges[axis.index] = {axis.lo, axis.hi};

@@ -16,9 +16,6 @@ using Ranges = std::map<Symbol, Range>;  ///< of the indices in scope
 /// `expr` with the indices of `scope` free.
 [[nodiscard]] Result<Expr> elaborate(const math::Program&, Expr expr, const Ranges& scope);
 
-/// The reducer of that name: the program's own, else a builtin one; nullptr for neither.
-[[nodiscard]] ReducerRef reducer_of(const math::Program&, Symbol name);
-
 /// The ranges of a statement's axes.
 [[nodiscard]] Ranges ranges_of(const std::vector<math::Axis>&);
 

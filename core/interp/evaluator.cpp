@@ -20,7 +20,7 @@ constexpr std::size_t column_limit = std::size_t{1} << 24U;
 /// A mask's literal: 0, inf or -inf written as a branch of `where`.
 std::uint8_t mask_mark(Expr branch) {
   const bool zero = branch.is(Op::number) && branch.node().number.sign() == 0 && branch.node().inexact == 0;
-  const bool infinite = branch.is(Op::infinity) || (branch.is(Op::neg) && branch.arg(0).is(Op::infinity));
+  const bool infinite = fathom::is_infinite(branch);
   return zero || infinite ? masked : std::uint8_t{0};
 }
 
@@ -188,7 +188,7 @@ auto Evaluator<D>::compute(Expr expr) -> Ref {
     case Op::cast:
       return cast_to(expr.node().dtype, evaluate(expr.arg(0)));
     case Op::reduce: {
-      const ReducerRef reducer = reducer_of(*program_, expr.name());
+      const ReducerRef reducer = reducer_named(program_->reducers, expr.name());
       if (!reducer) return fail(fmt::format("There is no reducer `{}`.", expr.name().text()));
       return project<D>(*this, *reducer, expr.node().result, fold<D>(*this, bounds_of(expr), *reducer, values_of(expr)));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "interp/elaborate.hpp"
 #include "interp/statements.hpp"
@@ -202,7 +203,7 @@ class Reached {
     if (statement.reducer) reducers_.push_back(statement.reducer);
     for (const Expr value : values)
       visit(value, [&](Expr e) {
-        if (e.is(Op::reduce) && holds(e)) reducers_.push_back(reducer_of(program_, e.name()));
+        if (e.is(Op::reduce) && holds(e)) reducers_.push_back(reducer_named(program_.reducers, e.name()));
       });
   }
   [[nodiscard]] const std::vector<ReducerRef>& reducers() const { return reducers_; }
@@ -291,49 +292,42 @@ class Masking {
   bool reaches_minimum_ = false, reaches_maximum_ = false;
 };
 
+/// The follower after all statements; absent where the program has no meaning.
+template <class Follower>
+std::optional<Follower> followed(const math::Program& program, Follower follower) {
+  const Result<std::vector<Prepared>> statements = prepare(program);
+  if (!statements) return std::nullopt;
+  for (const Prepared& statement : *statements) follower.define(statement);
+  return follower;
+}
+
 }  // namespace
 
 int sign_of_masks(const math::Program& program, Symbol param) {
-  const Result<std::vector<Prepared>> statements = prepare(program);
-  if (!statements) return -1;
-  Masking masking(param);
-  for (const Prepared& statement : *statements) masking.define(statement);
-  return masking.sign();
+  const auto masking = followed(program, Masking(param));
+  return masking ? masking->sign() : -1;
 }
 
 bool stands_beside_mask(const math::Program& program, Symbol param) {
-  const Result<std::vector<Prepared>> statements = prepare(program);
-  if (!statements) return true;
-  Beside beside(param);
-  for (const Prepared& statement : *statements) beside.define(statement);
-  return beside.found();
+  const auto beside = followed(program, Beside(param));
+  return !beside || beside->found();
 }
 
 bool folds_alike(const math::Program& program, Symbol param, double special) {
-  const Result<std::vector<Prepared>> statements = prepare(program);
-  if (!statements) return false;
-  Reached reached(program, param);
-  for (const Prepared& statement : *statements) reached.define(statement);
-  const std::vector<ReducerRef>& reducers = reached.reducers();
-  return std::all_of(reducers.begin(), reducers.end(),
-                     [&](const ReducerRef& each) { return each && lang::laws_hold_with(*each, special); });
+  const auto reached = followed(program, Reached(program, param));
+  return reached && std::all_of(reached->reducers().begin(), reached->reducers().end(),
+                                [&](const ReducerRef& each) { return each && lang::laws_hold_with(*each, special); });
 }
 
 bool meets_its_infinities(const math::Program& program, Symbol param) {
-  const Result<std::vector<Prepared>> statements = prepare(program);
-  if (!statements) return true;
   const std::set<Symbol> no_ones;
-  Spread spread(param, no_ones);
-  for (const Prepared& statement : *statements) spread.define(statement);
-  return spread.meets_another();
+  const auto spread = followed(program, Spread(param, no_ones));
+  return !spread || spread->meets_another();
 }
 
 bool takes_infinity(const math::Program& program, Symbol param, const std::set<Symbol>& ones) {
-  const Result<std::vector<Prepared>> statements = prepare(program);
-  if (!statements) return false;
-  Spread spread(param, ones);
-  for (const Prepared& statement : *statements) spread.define(statement);
-  return spread.is_harmless();
+  const auto spread = followed(program, Spread(param, ones));
+  return spread && spread->is_harmless();
 }
 
 }  // namespace fathom::interp

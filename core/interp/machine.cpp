@@ -229,7 +229,7 @@ std::optional<double> Machine::unset_at(Expr reference) const {
   if (statement == nullptr || !statement->reducer || statement->repair || statement->reducer->state.size() != 1) return std::nullopt;
   const Expr identity = statement->reducer->state.front().identity;
   if (identity.is(Op::infinity)) return std::numeric_limits<double>::infinity();
-  const bool negative = identity.is(Op::neg) && identity.arg(0).is(Op::infinity);
+  const bool negative = is_minus_infinity(identity);
   return negative ? std::optional(-std::numeric_limits<double>::infinity()) : std::nullopt;
 }
 

@@ -225,6 +225,8 @@ Expr inexact_number(double value) {
 }
 
 Expr infinity() { return intern(node_of(Op::infinity)); }
+bool is_minus_infinity(Expr e) { return e.is(Op::neg) && e.arg(0).is(Op::infinity); }
+bool is_infinite(Expr e) { return e.is(Op::infinity) || is_minus_infinity(e); }
 
 Expr boolean(bool truth) {
   ExprNode node = node_of(Op::boolean);

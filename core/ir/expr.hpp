@@ -128,6 +128,8 @@ class Expr {
 [[nodiscard]] Expr number(Rational);
 [[nodiscard]] Expr inexact_number(double);  ///< finite, not representable as Rational
 [[nodiscard]] Expr infinity();              ///< +inf; -inf is neg(infinity())
+[[nodiscard]] bool is_minus_infinity(Expr);
+[[nodiscard]] bool is_infinite(Expr);  ///< either of them, as it is written
 [[nodiscard]] Expr boolean(bool);
 [[nodiscard]] Expr index(Symbol);   ///< an iteration index
 [[nodiscard]] Expr dim(Symbol);     ///< a dimension of the program

@@ -5,15 +5,11 @@
 #include <set>
 #include <unordered_map>
 
+#include "ir/comparison.hpp"
+#include "ir/overloaded.hpp"
+
 namespace fathom::kernel {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 constexpr int most_kind_rounds = 8;  // the lattice has six elements, and each round raises at least one name or ends
 
@@ -23,30 +19,14 @@ Kind of_name(Symbol name, const Kinds& kinds) {
 }
 
 bool is_natural(Expr e) { return e.is(Op::number) && e.node().inexact == 0 && e.node().number.is_integer() && e.node().number.sign() >= 0; }
-bool is_infinite(Expr e) { return e.is(Op::infinity) || (e.is(Op::neg) && e.arg(0).is(Op::infinity)); }
 
 bool reads_component(Expr e, Symbol component) { return contains(e, symbol(component)) || contains(e, symbol(primed(component))); }
 
 /// Is the component chosen and compared only, never computed with? Then its identity need only be its least or greatest value.
 bool is_only_chosen(Expr e, Symbol component) {
   if (!reads_component(e, component) || e.is(Op::symbol)) return true;
-  switch (e.op()) {
-    case Op::min:
-    case Op::max:
-    case Op::where:
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::logical_not:
-      return std::all_of(e.args().begin(), e.args().end(), [&](Expr arg) { return is_only_chosen(arg, component); });
-    default:
-      return false;
-  }
+  const bool chooses = is_condition(e.op()) || e.is(Op::min) || e.is(Op::max) || e.is(Op::where);
+  return chooses && std::all_of(e.args().begin(), e.args().end(), [&](Expr arg) { return is_only_chosen(arg, component); });
 }
 
 bool is_only_chosen(const Reducer& reducer, Symbol component) {
@@ -130,23 +110,13 @@ struct Inference {
 };
 
 Kind NodeKinds::compute(Expr e) {
+  if (is_condition(e.op())) return Kind::boolean;
   const auto arg = [&](std::size_t i) { return known_.at(&e.arg(i).node()); };
   switch (e.op()) {
     case Op::number:
       return e.node().inexact == 0 && e.node().number.is_integer() ? Kind::literal : Kind::real_literal;
     case Op::infinity:
       return Kind::real_literal;
-    case Op::boolean:
-    case Op::logical_not:
-    case Op::logical_and:
-    case Op::logical_or:
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-      return Kind::boolean;
     case Op::index:
     case Op::dim:
     case Op::symbol:
@@ -214,12 +184,6 @@ DType storage_of(Kind kind) {
     default:
       return DType::f32;
   }
-}
-
-ReducerRef reducer_named(const std::vector<ReducerRef>& reducers, Symbol name) {
-  for (const ReducerRef& reducer : reducers)
-    if (reducer->name == name) return reducer;
-  return builtin_reducer(name);
 }
 
 std::vector<Kind> component_kinds(const Reducer& reducer, const std::vector<Kind>& values, bool states,

@@ -41,7 +41,5 @@ using Kinds = std::map<Symbol, Kind>;
 /// Kinds of every tile value, let and buffer of the kernel, parameters included. A fixed point: a carried 0 becomes f32 where f32 is
 /// assigned.
 [[nodiscard]] Kinds infer_kinds(const Module&, const Kernel&);
-/// The reducer of a reduce node: one of these or built in; nullptr if there is none.
-[[nodiscard]] ReducerRef reducer_named(const std::vector<ReducerRef>&, Symbol name);
 
 }  // namespace fathom::kernel

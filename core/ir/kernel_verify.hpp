@@ -94,7 +94,6 @@ class Verifier {
   bool reduction(Expr e, ReadScope& scope, Axes& axes);
   [[nodiscard]] std::string extent_of(Symbol axis) const;
   [[nodiscard]] bool is_axis(Symbol name) const { return extents_.count(name) > 0; }
-  [[nodiscard]] ReducerRef reducer_named(Symbol name) const;
   void symbols_in(Expr e, std::set<Symbol>& names) const;
   // statements (kernel_verify_body.cpp)
   bool block(const Block& body, const BlockKind& kind);

@@ -81,7 +81,7 @@ bool Verifier::statement(const Statement& s) {
 bool Verifier::counts_agree(std::size_t targets, const std::vector<Expr>& values) {
   if (values.size() == targets && targets > 0) return true;
   const bool states = values.size() == 1 && values[0].is(Op::reduce) && values[0].node().result == Symbol("states");
-  const ReducerRef r = states ? reducer_named(values[0].name()) : nullptr;
+  const ReducerRef r = states ? reducer_named(m_.reducers, values[0].name()) : nullptr;
   if (r && r->state.size() == targets) return true;
   return fail("a statement has " + std::to_string(targets) + " names on its left, but " + std::to_string(values.size()) + " values",
               {values.empty() ? "" : fathom::print(values[0])});
@@ -115,7 +115,7 @@ bool Verifier::check(const Value& v) {
 
 /// A state varies with what its own value varies with, and those of the states that its combine reads.
 bool Verifier::axes_of_states(Expr reduce, std::vector<Axes>& values) {
-  const ReducerRef r = reducer_named(reduce.name());
+  const ReducerRef r = reducer_named(m_.reducers, reduce.name());
   const std::vector<Expr> states = fathom::values_of(reduce);
   values.assign(states.size(), {});
   for (std::size_t i = 0; i < states.size(); ++i) {

@@ -14,13 +14,6 @@ std::string Verifier::extent_of(Symbol axis) const {
   return at == extents_.end() ? "" : fathom::print(at->second);
 }
 
-ReducerRef Verifier::reducer_named(Symbol name) const {
-  for (const ReducerRef& r : m_.reducers) {
-    if (r->name == name) return r;
-  }
-  return builtin_reducer(name);
-}
-
 bool Verifier::axes_of(Expr e, Axes& axes) {
   ReadScope scope;
   if (!e) return fail("an expression is missing");
@@ -174,7 +167,7 @@ bool Verifier::tile_subscript(Symbol tile, Symbol axis, Expr e, ReadScope& scope
 }
 
 bool Verifier::reduction(Expr e, ReadScope& scope, Axes& axes) {
-  const ReducerRef r = reducer_named(e.name());
+  const ReducerRef r = reducer_named(m_.reducers, e.name());
   if (!r) return fail("there is no reducer `" + e.name().text() + "`", {fathom::print(e)});
   const Symbol result = e.node().result;
   const bool states = result == Symbol("states");

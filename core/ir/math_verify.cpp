@@ -141,7 +141,7 @@ class Verifier {
   }
 
   void check_reduce(Expr expr, Names bound, const Names& symbols, bool guarded) {
-    const ReducerRef reducer = reducer_named(expr.name());
+    const ReducerRef reducer = reducer_named(program_.reducers, expr.name());
     if (!reducer) return fail("There is no reducer named {}.", expr.name().text());
     for (const Bound& each : bounds_of(expr)) {
       if (!each.lo || !each.hi) return fail("The index {} has no range.", each.index.text());
@@ -155,12 +155,6 @@ class Verifier {
       return fail("{} takes {} values, not {}.", reducer->name.text(), reducer->parameters.size(), values.size());
     check_result_name(*reducer, expr.node().result);
     for (const Expr value : values) walk(value, bound, symbols, guarded);
-  }
-
-  [[nodiscard]] ReducerRef reducer_named(Symbol name) const {
-    for (const ReducerRef& reducer : program_.reducers)
-      if (reducer->name == name) return reducer;
-    return builtin_reducer(name);
   }
 
   void check_node(Expr expr, const Names& bound, const Names& symbols, bool guarded) {

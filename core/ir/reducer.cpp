@@ -71,6 +71,12 @@ ReducerRef builtin_reducer(Symbol name) {
   return nullptr;
 }
 
+ReducerRef reducer_named(const std::vector<ReducerRef>& declared, Symbol name) {
+  for (const ReducerRef& reducer : declared)
+    if (reducer->name == name) return reducer;
+  return builtin_reducer(name);
+}
+
 std::optional<Op> monoid_operation(const Reducer& reducer) {
   if (reducer.state.size() != 1 || reducer.parameters.size() != 1) return std::nullopt;
   const Component& only = reducer.state.front();

@@ -40,6 +40,8 @@ using ReducerRef = std::shared_ptr<const Reducer>;
 /// sum prod max min any all argmax argmin. argmax and argmin take (value, index) and return the lowest index of ties.
 /// max and min propagate NaN. Nullptr for another name.
 [[nodiscard]] ReducerRef builtin_reducer(Symbol name);
+/// One of those declared, else a built-in one; nullptr for neither.
+[[nodiscard]] ReducerRef reducer_named(const std::vector<ReducerRef>& declared, Symbol name);
 [[nodiscard]] const std::vector<ReducerRef>& builtin_reducers();
 
 /// The one-component operation that combine is, whatever the reducer's name: add, mul, max, min, logical_and, logical_or, or none.

@@ -31,13 +31,6 @@ std::vector<std::string> names_of(const math::Program& program) {
   return names;
 }
 
-ReducerRef reducer_of(const math::Program& program, Symbol name) {
-  for (const ReducerRef& reducer : program.reducers) {
-    if (reducer->name == name) return reducer;
-  }
-  return builtin_reducer(name);
-}
-
 }  // namespace
 
 Checked<Expr> parse_expression(std::string_view source, const math::Program* scope) {
@@ -46,7 +39,7 @@ Checked<Expr> parse_expression(std::string_view source, const math::Program* sco
   Scope names;
   if (scope != nullptr) {
     names.bare = [scope](Symbol name) { return bare_name(*scope, name); };
-    names.reducer = [scope](Symbol name) { return reducer_of(*scope, name); };
+    names.reducer = [scope](Symbol name) { return reducer_named(scope->reducers, name); };
     names.candidates = [scope] { return names_of(*scope); };
   }
   const Expr result = parser.expression(names);

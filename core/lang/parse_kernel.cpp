@@ -24,16 +24,10 @@ Expr KernelParser::bare(Symbol name) {
   return meaning;
 }
 
-ReducerRef KernelParser::reducer_named(Symbol name) const {
-  const auto same = [name](const ReducerRef& r) { return r->name == name; };
-  const auto found = std::find_if(reducers_.begin(), reducers_.end(), same);
-  return found != reducers_.end() ? *found : builtin_reducer(name);
-}
-
 Scope KernelParser::scope() {
   Scope s;
   s.bare = [this](Symbol name) { return bare(name); };
-  s.reducer = [this](Symbol name) { return reducer_named(name); };
+  s.reducer = [this](Symbol name) { return reducer_named(reducers_, name); };
   s.candidates = [this] {
     std::vector<std::string> known;
     for (const auto& [name, meaning] : names_) known.push_back(name.text());

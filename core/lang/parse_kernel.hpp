@@ -85,7 +85,6 @@ class KernelParser {
   [[nodiscard]] bool on_this_line() const;                  ///< the next token stands on the line of the last one
   [[nodiscard]] Scope scope();
   [[nodiscard]] Expr bare(Symbol name);
-  [[nodiscard]] ReducerRef reducer_named(Symbol name) const;
   void define(Symbol name, Expr meaning) { names_[name] = meaning; }
   void define_target(const kernel::Access& target);
 

@@ -305,8 +305,6 @@ Expr fold_constants(Expr e) {
   });
 }
 
-bool is_negative_infinity(Expr e) { return e.is(Op::neg) && e.arg(0).is(Op::infinity); }
-
 /// Marks end a name or a part of it: what was put behind those of an index (j' and a t) goes in front of them.
 static std::string spellable(const std::string& wish) {
   const auto is_mark = [](char c) { return c == '\'' || c == '~'; };

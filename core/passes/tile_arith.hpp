@@ -51,7 +51,6 @@ struct Facts {
 /// Literal parts of real arithmetic become one literal; a division by a power of two becomes a multiplication. Exact up to the rounding of
 /// the literal.
 [[nodiscard]] Expr fold_constants(Expr);
-[[nodiscard]] bool is_negative_infinity(Expr);
 
 /// Names that are not taken yet: the wish itself, else wish.2, wish.3, …
 class Names {

@@ -23,7 +23,7 @@ struct Definition {
 };
 using Definitions = std::map<Symbol, std::vector<Definition>>;
 
-bool is_unit_free(Expr e) { return e.is(Op::infinity) || is_negative_infinity(e) || constant_value(e) == 0; }
+bool is_unit_free(Expr e) { return is_infinite(e) || constant_value(e) == 0; }
 
 /// Tile values whose scaling by c > 0 scales the expression by c; nullopt where there is no such set.
 bool homogeneous(Expr e, const Memory& memory, std::set<Symbol>& leaves) {

@@ -95,8 +95,7 @@ Expr unset_test(Expr unlowered, Expr lowered, const math::Program& program, cons
   const math::Reduction* r = s != nullptr ? s->reduction() : nullptr;
   if (r != nullptr && !r->repair && r->reducer->state.size() == 1) {
     const Expr identity = r->reducer->state[0].identity;
-    if (identity.is(Op::infinity) || is_negative_infinity(identity))
-      return binary(Op::eq, lowered, kernel::identity_in(kinds.at(s->name), identity));
+    if (is_infinite(identity)) return binary(Op::eq, lowered, kernel::identity_in(kinds.at(s->name), identity));
   }
   return unary(Op::logical_not, binary(Op::lt, unary(Op::abs, lowered), infinity()));
 }
@@ -446,7 +445,7 @@ Expr TileEmitter::moved(const RunningState& state, const Part& part, Expr carrie
   const Expr f = factor(shared->factor, shared->neutral, repair);
   const Expr value = binary(shared->operation, carrier, f);
   if (shared->operation == Op::mul && is_tame(shared->factor, repair, plan_.math()) && constant_value(part.identity) == 0) return value;
-  if (shared->operation == Op::add && (part.identity.is(Op::infinity) || is_negative_infinity(part.identity))) return value;
+  if (shared->operation == Op::add && is_infinite(part.identity)) return value;
   return where(binary(Op::eq, carrier, part.identity), carrier, value);
 }
 

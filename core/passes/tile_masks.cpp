@@ -127,7 +127,7 @@ class Tail {
       if (out || !node.is(Op::reduce)) return;
       const std::vector<Bound> bounds = bounds_of(node);
       if (std::none_of(bounds.begin(), bounds.end(), [&](const Bound& b) { return b.index == fact_.axis; })) return;
-      const ReducerRef reducer = kernel::reducer_named(reducers_, node.name());
+      const ReducerRef reducer = reducer_named(reducers_, node.name());
       const std::vector<Expr> lifted = values_of(node);
       const std::vector<Expr> identities = identities_of(reducer, lifted, node.node().result == Symbol("states"));
       for (std::size_t k = 0; k < lifted.size() && !out; ++k) {
@@ -220,7 +220,7 @@ class Tail {
         const std::vector<Bound> bounds = bounds_of(node);
         if (std::none_of(bounds.begin(), bounds.end(), [&](const Bound& b) { return b.index == fact_.axis; })) return node;
         std::vector<Expr> lifted = values_of(node);
-        const ReducerRef reducer = kernel::reducer_named(reducers_, node.name());
+        const ReducerRef reducer = reducer_named(reducers_, node.name());
         const std::vector<Expr> identities = identities_of(reducer, lifted, node.node().result == Symbol("states"));
         // Components that fold one value may have different identities: each is masked by its own.
         for (std::size_t k = 0; k < lifted.size(); ++k)

@@ -60,7 +60,7 @@ Outside joined(Outside a, Outside b) {
 
 Outside literal(Expr e) {
   if (e.is(Op::infinity)) return Outside::high;
-  if (is_negative_infinity(e)) return Outside::low;
+  if (is_minus_infinity(e)) return Outside::low;
   if (e.is(Op::boolean)) return e.node().truth ? Outside::yes : Outside::no;
   const std::optional<double> value = constant_value(e);
   if (!value) return Outside::any;
@@ -155,7 +155,7 @@ Outside OutsideValues::of_where(Expr e) const {
   if (both != Outside::any) return both;
   // where(x == -inf, c, x) is anything but -inf
   const Expr c = e.arg(0);
-  if (!c.is(Op::eq) || !is_negative_infinity(c.arg(1)) || !is_not_low(of(e.arg(1)))) return Outside::any;
+  if (!c.is(Op::eq) || !is_minus_infinity(c.arg(1)) || !is_not_low(of(e.arg(1)))) return Outside::any;
   const Expr x = e.arg(2);
   const bool same = x == c.arg(0) || (x.is(Op::mul) && x.arg(0) == c.arg(0) && constant_value(x.arg(1)).value_or(0) > 0);
   return same ? Outside::not_low : Outside::any;

@@ -217,7 +217,7 @@ double evaluate(Expr e, Scene& scene) {
     case Op::cast:
       return evaluate(e.arg(0), scene);
     case Op::reduce: {
-      const ReducerRef reducer = math::reducer_named(*scene.program, e.name());
+      const ReducerRef reducer = reducer_named(scene.program->reducers, e.name());
       std::vector<math::Axis> over;
       for (const Bound& bound : bounds_of(e)) over.push_back({bound.index, bound.lo, bound.hi});
       return result_of(*reducer, e.node().result, reduce_all(*reducer, over, values_of(e), scene));

@@ -113,8 +113,6 @@ void rewrite(Module& module, const Rewrite& f) {
   each_value(module, [&](kernel::Value& value) { rewrite(value, f); });
 }
 
-bool is_minus_infinity(Expr e) { return e.is(Op::neg) && e.arg(0).is(Op::infinity); }
-
 bool is_number(Expr e, int value) { return e == number(value); }
 
 bool is_reduce(Expr e, const char* reducer) { return e.is(Op::reduce) && e.name() == Symbol(reducer); }

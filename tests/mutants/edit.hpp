@@ -35,7 +35,6 @@ void rewrite(kernel::Module&, const Rewrite&);
 void rewrite(kernel::Value&, const Rewrite&);
 
 // ---- what an expression is ----
-[[nodiscard]] bool is_minus_infinity(Expr);
 [[nodiscard]] bool is_number(Expr, int);
 [[nodiscard]] bool is_reduce(Expr, const char* reducer);
 /// where(x == -inf, then, …): the guard of an empty prefix.

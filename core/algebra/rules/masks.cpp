@@ -8,7 +8,6 @@ namespace {
 
 using Applied = std::optional<Expr>;
 
-bool is_minus_infinity(Expr e) { return e.is(Op::neg) && e.arg(0).is(Op::infinity); }
 bool is_mask(Expr e) { return e.is(Op::where) && is_minus_infinity(e.arg(2)); }
 
 /// The normal form where it is a mask itself.

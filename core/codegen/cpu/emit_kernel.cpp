@@ -3,19 +3,13 @@
 #include <llvm/IR/Verifier.h>
 
 #include "codegen/cpu/emitter.hpp"
+#include "ir/overloaded.hpp"
 
 namespace fathom::cpu {
 namespace {
 constexpr std::int64_t array_alignment = 64;
 constexpr std::int64_t array_padding = 256;  ///< vectors may read past the end of an array
 constexpr std::int64_t largest_arena = std::int64_t{1} << 28;
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 Expr with_fixed_dims(Expr e, const LaunchLayout& layout) {
   Substitution values;
@@ -298,7 +292,7 @@ void KernelEmitter::emit_value(const kernel::Value& s) {
     flush();
     Reduction r;
     r.targets = s.targets;
-    r.reducer = reducer_of(m_, e.name());
+    r.reducer = reducer_named(m_.reducers, e.name());
     if (r.reducer == nullptr) {
       fail("There is no reducer named '" + e.name().text() + "'.");
       return;

@@ -35,7 +35,7 @@ std::vector<NestAxis> KernelEmitter::reduced_axes(Expr reduce) {
 Expr KernelEmitter::hoist_reductions(Expr e, const std::vector<Symbol>& axes, Expr otherwise) {
   if (e.is(Op::reduce)) {
     Reduction r;
-    r.reducer = reducer_of(m_, e.name());
+    r.reducer = reducer_named(m_.reducers, e.name());
     if (r.reducer == nullptr) {
       fail("There is no reducer named '" + e.name().text() + "'.");
       return number(0);

@@ -1,18 +1,13 @@
 // Read counts.
 #include "codegen/cpu/kinds.hpp"
 
+#include "ir/overloaded.hpp"
+
 namespace fathom::cpu {
 namespace {
 
 using kernel::Block;
 using kernel::Statement;
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 }  // namespace
 

@@ -21,9 +21,6 @@ using kernel::storage_of;
 [[nodiscard]] inline Kind kind_of(Expr e, const Kinds& kinds, const kernel::Module& module) {
   return kernel::kind_of(e, kinds, module.reducers);
 }
-[[nodiscard]] inline ReducerRef reducer_of(const kernel::Module& module, Symbol name) {
-  return kernel::reducer_named(module.reducers, name);
-}
 
 /// How often each name is read in the block (nested blocks included).
 void count_reads(const kernel::Block&, std::map<Symbol, int>& counts);

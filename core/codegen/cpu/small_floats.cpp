@@ -1,4 +1,6 @@
 // Floats of 8 bits by integer arithmetic on their bits in f32. e5m2 has the exponents of f16, e4m3 of OCP no infinity and one NaN.
+#include <cmath>
+
 #include "codegen/cpu/ops.hpp"
 
 namespace fathom::cpu {
@@ -29,7 +31,7 @@ Val Ops::value_of_f8(llvm::Value* bits, DType dtype, int lanes) {
   llvm::Value* code = b.CreateZExt(bits, wide);
   llvm::Value* magnitude = b.CreateAnd(code, word(0x7f));
   llvm::Value* small = b.CreateBitCast(b.CreateShl(magnitude, word(23 - format.fraction)), to);
-  llvm::Value* finite = b.CreateFMul(small, llvm::ConstantFP::get(to, format.rebias == 120 ? 0x1p120 : 0x1p112));
+  llvm::Value* finite = b.CreateFMul(small, llvm::ConstantFP::get(to, std::ldexp(1.0, static_cast<int>(format.rebias))));
   llvm::Value* special = llvm::ConstantFP::getNaN(to);
   if (format.overflow != not_a_number)
     special = b.CreateSelect(b.CreateICmpEQ(magnitude, word(format.overflow)), llvm::ConstantFP::getInfinity(to), special);
