@@ -165,22 +165,39 @@ class Reading {
     }
   }
 
-  /// The largest value of the integer tensor for which the subscript stays below the extent, other indices at either end.
+  /// The largest value of the integer tensor for which the subscript stays inside the tensor, other indices at either end.
   [[nodiscard]] std::int64_t largest_inside(Expr subscript, Symbol name, std::int64_t extent) const {
-    const auto inside = [&](std::int64_t value) {
-      for (const bool at_end : {false, true}) {
-        DimValues values = dims_;
-        for (const Symbol each : free_indices(subscript)) values[each] = at_end ? last(each) : 0;
-        const Expr closed = transform(subscript, [&](Expr e) { return e.is(Op::read) ? number(e.name() == name ? value : 0) : e; });
-        const auto place = evaluate_integer(closed, values);
-        if (!place || *place < 0 || *place >= extent) return false;
-      }
-      return true;
-    };
+    return largest([&](std::int64_t value) {
+      const Expr closed = transform(subscript, [&](Expr e) { return e.is(Op::read) ? number(e.name() == name ? value : 0) : e; });
+      return is_inside(closed, {}, extent);
+    });
+  }
+
+  /// The largest end of the index's range for which the subscript stays inside the tensor.
+  [[nodiscard]] std::int64_t largest_end(Expr subscript, Symbol index, std::int64_t extent) const {
+    const Expr closed = transform(subscript, [&](Expr e) { return e.is(Op::read) ? number(0) : e; });
+    return largest([&](std::int64_t end) { return end == 0 || is_inside(closed, {{index, end - 1}}, extent); });
+  }
+
+  /// The subscript's place with the given values, other indices at either end of their ranges.
+  [[nodiscard]] bool is_inside(Expr closed, const DimValues& given, std::int64_t extent) const {
+    for (const bool at_end : {false, true}) {
+      DimValues values = dims_;
+      for (const Symbol each : free_indices(closed)) values[each] = at_end ? last(each) : 0;
+      for (const auto& [name, value] : given) values[name] = value;
+      const auto place = evaluate_integer(closed, values);
+      if (!place || *place < 0 || *place >= extent) return false;
+    }
+    return true;
+  }
+
+  /// The largest number up to 2^31 for which the condition holds; it holds up to there.
+  template <class Condition>
+  [[nodiscard]] static std::int64_t largest(Condition holds) {
     std::int64_t low = 0, high = std::int64_t{1} << 31U;
     while (low < high) {
       const std::int64_t middle = low + (high - low + 1) / 2;
-      if (inside(middle)) {
+      if (holds(middle)) {
         low = middle;
       } else {
         high = middle - 1;
@@ -258,8 +275,8 @@ class Reading {
           (reduced->second ? found->second.streamed : found->second.contracted)[axis] = true;
         }
         const auto extent = extents && axis < extents->size() ? evaluate_integer((*extents)[axis], dims_) : std::nullopt;
-        if (const auto ends = local.ends.find(index); extent && read.arg(axis).is(Op::index) && ends != local.ends.end())
-          for (const Symbol name : ends->second) restrict(name, *extent);
+        if (const auto ends = local.ends.find(index); extent && ends != local.ends.end())
+          for (const Symbol name : ends->second) restrict(name, largest_end(read.arg(axis), index, *extent));
       }
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "passes/masks.hpp"
@@ -20,7 +21,8 @@ struct Tiles {
 
 constexpr std::int64_t most_counted = 100000;
 
-Tiles count_tiles(const loop::Program& program, const Nest& nest) {
+/// Nothing where inputs decide: the loop ends at an element of a tensor.
+std::optional<Tiles> count_tiles(const loop::Program& program, const Nest& nest) {
   const loop::Loop& fold = nest.folds.back();
   DimValues values = math::default_dims(program.math);
   std::vector<const loop::Loop*> outer;
@@ -32,7 +34,12 @@ Tiles count_tiles(const loop::Program& program, const Nest& nest) {
   }
   Tiles tiles;
   std::int64_t left = most_counted;
-  const auto at = [&](Expr e) { return evaluate_integer(e, values).value_or(0); };
+  bool known = true;
+  const auto at = [&](Expr e) {
+    const auto value = evaluate_integer(e, values);
+    known = known && value;
+    return value.value_or(0);
+  };
   const std::function<void(std::size_t)> walk = [&](std::size_t depth) {
     if (depth < outer.size()) {
       const loop::Loop& each = *outer[depth];
@@ -55,12 +62,18 @@ Tiles count_tiles(const loop::Program& program, const Nest& nest) {
     --left;
   };
   walk(0);
-  return tiles;
+  return known ? std::optional(tiles) : std::nullopt;
 }
 
 std::string says_of(const loop::Program& program, const Nest& nest, const Bounding& bounding) {
-  const Tiles tiles = count_tiles(program, nest);
+  const std::optional<Tiles> counted = count_tiles(program, nest);
   const std::string index = nest.folds.back().index.text();
+  if (!counted && bounding.conditions.empty())
+    return fmt::format("The last tile over {} may be ragged; the inputs decide how many are full.", index);
+  if (!counted)
+    return fmt::format("Only tiles in which some {} passes the mask {} are visited; the inputs decide how many.", index,
+                       print(bounding.conditions.front()));
+  const Tiles& tiles = *counted;
   if (bounding.conditions.empty())
     return fmt::format("The last tile over {} may be ragged: {} full, {} not.", index, tiles.open, tiles.mixed);
   const std::int64_t all = tiles.skipped + tiles.mixed + tiles.open;

@@ -212,8 +212,13 @@ Expr TileEmitter::load(Expr memory_read) {
   v.targets.push_back(access(name, axes));
   v.values.push_back(memory_read);
   append(kernel::Statement{std::move(v), std::nullopt, {}}, depth);
-  if (!written_here) scopes_[depth].loads[memory_read] = name;
-  return tile_read(name, axes);
+  const Expr tile = tile_read(name, axes);
+  if (!written_here) {
+    scopes_[depth].loads[memory_read] = name;
+    // ends of loops name the element itself, masks its copy: they are one number
+    if (axes.empty()) out_.real.lets[tile] = out_.meant.lets[tile] = memory_read;
+  }
+  return tile;
 }
 
 }  // namespace fathom::passes

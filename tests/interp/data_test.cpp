@@ -80,6 +80,23 @@ TEST(Data, index_valued_inputs_stay_in_range_and_conditions_hold) {
     }
 }
 
+TEST(Data, the_end_of_a_range_stays_where_every_subscript_is_inside) {
+  const auto program = parse(
+      "dim B = 3, M = 5, P = 2, N = 7\n"
+      "operator paged(x: f32[N, P], page: i32[B, M], len: i32[B]) -> (o: f32[B]) {\n"
+      "  o[b] = max[j in 0:len[b]](x[page[b, j // P], j % P])\n}\n");
+  double longest = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Arrays inputs = make_inputs(program, default_dims(program), "gaussian", seed);
+    for (const double length : inputs.at(Symbol("len")).data) {
+      EXPECT_TRUE(length >= 0 && length <= 10) << length;
+      longest = std::max(longest, length);
+    }
+    EXPECT_TRUE(reference(program, inputs, {}, {}));
+  }
+  EXPECT_GT(longest, 7) << "beyond one page";
+}
+
 bool offers(const math::Program& program, const std::string& family) {
   const auto families = data_families(program);
   return std::find(families.begin(), families.end(), family) != families.end();

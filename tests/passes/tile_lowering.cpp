@@ -130,6 +130,16 @@ TEST(LowerToTiles, whole_tiles_need_neither_fill_nor_mask) {
   EXPECT_EQ(text.find("when "), std::string::npos) << text;
 }
 
+/// The loop's end is named by the element, the mask's by the tile that it was loaded into.
+TEST(LowerToTiles, an_end_that_is_an_element_is_tested_once) {
+  const Lowered lowered =
+      lower("dim B = 3, T = 40\noperator f(x: f32[B,T], len: i32[B]) -> (y: f32[B]) {\n  y[b] = max[j in 0:len[b]](x[b,j])\n}\n", {}, {});
+  const std::string text = text_at(lowered, Level::tile);
+  EXPECT_NE(text.find("j0 + j < len.t"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" and "), std::string::npos) << text;
+  expect_right_on_all(lowered);
+}
+
 TEST(LowerToTiles, the_repair_factor_is_computed_once_and_shared) {
   const std::string text =
       text_at(lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 96}, {"T", 128}, {"D", 64}}), Level::tile);

@@ -19,7 +19,7 @@ using test::read_sample;
 struct Lowered {
   math::Program written;
   Record record;
-  std::vector<Ir> levels;  ///< after each step from Tile on
+  std::vector<Ir> levels;  ///< after each step from Tile on that changed something
   [[nodiscard]] const Ir& last(Level level) const {
     for (auto ir = levels.rbegin(); ir != levels.rend(); ++ir) {
       if (ir->level == level) return *ir;
@@ -46,7 +46,8 @@ inline Lowered lower(const std::string& text, const Dims& dims, const std::vecto
   }
   out.record = std::move(*record);
   for (const Step& step : out.record.steps) {
-    if (step.after.level == Level::tile || step.after.level == Level::kernel) out.levels.push_back(step.after);
+    const bool runs = step.after.level == Level::tile || step.after.level == Level::kernel;
+    if (runs && (out.levels.empty() || print(out.levels.back()) != print(step.after))) out.levels.push_back(step.after);
   }
   return out;
 }

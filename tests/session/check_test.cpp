@@ -89,6 +89,8 @@ TEST(Check, loops_over_ranges_that_scalars_and_lists_give_do_not_fail) {
   const std::string list = "dim B = 4, N = 20, D = 2\noperator f(s: f32[N], v: f32[N,D], st: i32[B], en: i32[B]) -> ";
   for (const std::string& text :
        {std::string("dim T = 16\noperator f(s: f32[T], hi: i32) -> (n: f32) where 0 <= hi, hi <= T\n{\n  n = sum[j in 0:hi](s[j])\n}\n"),
+        std::string("dim B = 3, M = 30, P = 4, N = 40\noperator f(x: f32[N,P], page: i32[B,M], len: i32[B]) -> (y: f32[B])\n{\n"
+                    "  y[b] = max[j in 0:len[b]](x[page[b, j // P], j % P])\n}\n"),
         list + "(o: f32[B])\n{\n  o[b] = sum[j in st[b]:en[b]](where(j < N, s[j], 0))\n}\n",
         list + "(o: f32[B])\n{\n  l[b] = max[j in 0:en[b]](s[j])\n  o[b] = sum[j in 0:en[b]](exp(s[j] - l[b]))\n}\n",
         list + "(o: f32[B,D])\n{\n  l[b] = max[j in 0:en[b]](s[j])\n  o[b,d] = sum[j in 0:en[b]](exp(s[j] - l[b]) * v[j,d])\n}\n"})

@@ -2,6 +2,7 @@
 // lengths of 0, 1 and what no tile divides; rolling, split-k and unfused; every buffer poisoned, NaN around every argument.
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <sstream>
 
 #include "device.hpp"
@@ -48,11 +49,30 @@ bool cpu_is_there() {
   return there;
 }
 
-/// The Kernel module on this machine's CPU against the reference.
-void expect_right_on_cpu(const session::Compilation& c, const interp::Arrays& inputs, const DimValues& dims, const std::string& what) {
-  if (!cpu_is_there()) return;
-  const auto program = cli::CpuProgram::compile(c.final_ir().module());
-  ASSERT_TRUE(program) << what << ": " << program.error().reason;
+/// The plan's Kernel module compiled for this machine's CPU, once for all inputs.
+class OnCpu {
+ public:
+  explicit OnCpu(const session::Compilation& c) : compilation_(&c) {
+    if (!cpu_is_there()) return;
+    auto compiled = cli::CpuProgram::compile(c.final_ir().module());
+    if (compiled) {
+      program_.emplace(std::move(*compiled));
+    } else {
+      ADD_FAILURE() << compiled.error().reason << "\n" << print(c.final_ir());
+    }
+  }
+
+  /// Against the reference.
+  void expect_right(const interp::Arrays& inputs, const DimValues& dims, const std::string& what) const;
+
+ private:
+  const session::Compilation* compilation_;
+  std::optional<cli::CpuProgram> program_;
+};
+
+void OnCpu::expect_right(const interp::Arrays& inputs, const DimValues& dims, const std::string& what) const {
+  if (!program_) return;
+  const session::Compilation& c = *compilation_;
   interp::BoundOptions bounds;
   bounds.structured_data = true;
   bounds.moves = 40;
@@ -68,7 +88,7 @@ void expect_right_on_cpu(const session::Compilation& c, const interp::Arrays& in
     for (const math::Parameter& result : c.program.results) arguments.arrays.emplace_back(result.dtype, expected->at(result.name).shape);
     for (const math::Dimension& dimension : c.program.dims)
       if (dimension.runtime) arguments.dims.push_back(dims.at(dimension.name));
-    const auto done = program->launch(arguments);
+    const auto done = program_->launch(arguments);
     ASSERT_TRUE(done) << what << ": " << done.error().reason;
     for (const cli::DeviceArray& array : arguments.arrays) EXPECT_TRUE(array.guards_intact()) << what;
     for (std::size_t i = 0; i < c.program.results.size(); ++i) {
@@ -144,12 +164,13 @@ TEST_P(Edges, of_data_leave_no_trace) {
     EXPECT_EQ(loop_plan(*c).find("combine") != std::string::npos, GetParam() == Shape::split_k);
     EXPECT_EQ(c->final_ir().module().kernels.size() > 1, GetParam() != Shape::rolling);
     const DimValues dims = math::default_dims(c->program);
+    const OnCpu cpu(*c);
     for (const Case& one : cases()) {
       const interp::Arrays inputs = inputs_of_case(one, 40);
       const std::string what = one.what + ", " + shape_names.at(GetParam());
       const Outcome outcome = expect_right(*c, inputs, dims, true, what);
       EXPECT_EQ(outcome.undefined, 0) << what;
-      expect_right_on_cpu(*c, inputs, dims, what);
+      cpu.expect_right(inputs, dims, what);
     }
   }
 }
@@ -157,9 +178,11 @@ TEST_P(Edges, of_data_leave_no_trace) {
 TEST_P(Edges, of_lengths_are_legal) {
   const Compiled at_run_time = plan_of(masked_attention(true), {}, GetParam());
   ASSERT_TRUE(at_run_time);
+  const OnCpu cpu_at_run_time(*at_run_time);
   for (const std::int64_t keys : {0, 1, 5, 17, 33}) {
     const Compiled fixed = plan_of(masked_attention(false), {{"T", keys}}, GetParam());
     ASSERT_TRUE(fixed) << keys;
+    const OnCpu cpu_fixed(*fixed);
     for (const Compiled& c : {at_run_time, fixed}) {
       DimValues dims = math::default_dims(c->program);
       dims[Symbol("T")] = keys;
@@ -169,7 +192,7 @@ TEST_P(Edges, of_lengths_are_legal) {
         const interp::Arrays inputs = inputs_of_case(one, keys);
         const Outcome outcome = expect_right(*c, inputs, dims, true, what);
         EXPECT_EQ(outcome.undefined, 0) << what;
-        expect_right_on_cpu(*c, inputs, dims, what);
+        (c == fixed ? cpu_fixed : cpu_at_run_time).expect_right(inputs, dims, what);
       }
     }
   }
@@ -183,6 +206,7 @@ TEST_P(Edges, of_sums_near_the_smallest_number_keep_their_quotient) {
   const Compiled c = plan_of(text, {}, GetParam());
   ASSERT_TRUE(c);
   const DimValues dims = math::default_dims(c->program);
+  const OnCpu cpu(*c);
   for (const double score : {-80.0, -86.0, -89.5, -91.0, -93.5}) {
     interp::Arrays inputs;
     inputs[Symbol("s")] = matrix(DType::f32, 7, 40, [&](auto i, auto j) { return score + 0.25 * static_cast<double>((i + j) % 3); });
@@ -190,7 +214,7 @@ TEST_P(Edges, of_sums_near_the_smallest_number_keep_their_quotient) {
     const std::string what = "scores near " + std::to_string(score) + ", " + shape_names.at(GetParam());
     const Outcome outcome = expect_right(*c, inputs, dims, true, what);
     EXPECT_EQ(outcome.undefined, 0) << what;
-    expect_right_on_cpu(*c, inputs, dims, what);
+    cpu.expect_right(inputs, dims, what);
   }
 }
 
@@ -210,7 +234,7 @@ TEST_P(Edges, of_ranges_are_compiled) {
     const DimValues dims = math::default_dims(c->program);
     const interp::Arrays inputs = interp::make_inputs(c->program, dims, "gaussian", 7);
     expect_right(*c, inputs, dims, false, text + shape_names.at(GetParam()));
-    expect_right_on_cpu(*c, inputs, dims, text + shape_names.at(GetParam()));
+    OnCpu(*c).expect_right(inputs, dims, text + shape_names.at(GetParam()));
   }
 }
 
@@ -255,7 +279,7 @@ TEST(Casts, give_what_the_language_page_says_at_every_level_and_on_the_cpu) {
     for (const double bound : expected->at(Symbol(result)).bound) EXPECT_EQ(bound, 0) << result;
   }
   expect_right(*c, inputs, dims, true, "casts");
-  expect_right_on_cpu(*c, inputs, dims, "casts");
+  OnCpu(*c).expect_right(inputs, dims, "casts");
 }
 
 TEST(EdgesThemselves, see_a_wrong_result_and_a_wholly_masked_row_is_zero) {
