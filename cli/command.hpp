@@ -66,6 +66,7 @@ int list_samples(const Arguments&);
 int list_targets(const Arguments&);
 int doctor(const Arguments&);
 int demo(const Arguments&);
+int open_explorer(const Arguments&);
 int diff(const Arguments&);
 int completion(const Arguments&);
 

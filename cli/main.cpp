@@ -45,6 +45,8 @@ std::span<const Command> commands() {
       {"doctor", "", "what works on this machine, and what would have to be installed", "", doctor},
       {"demo", "", "compile, check, run and report the sample attention kernel",
        "Writes fathom-demo.html (another place: -o). --dim changes the size.", demo},
+      {"open", "[FILE]", "the explorer: every step on the screen, every choice to change",
+       "FILE is a program, a session, or the name of a sample. Needs a display.", open_explorer},
       {"diff", "FILE [FILE2]", "which steps another choice, or another program, changes",
        "With one file: the default plan against the one of --set and --trace.", diff},
       {"completion", "", "bash completion: source <(fathom completion)", "", completion},

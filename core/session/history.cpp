@@ -58,6 +58,33 @@ Inputs inputs_from(const Json& json) {
   return inputs;
 }
 
+/// The choice that one trace has and the other has not, or has otherwise.
+std::optional<std::string> choice_changed(const Trace& before, const Trace& after) {
+  for (const TraceEntry& entry : after.entries) {
+    const TraceEntry* old = before.find(entry.site);
+    if (old != nullptr && *old == entry) continue;
+    const bool only_lock = old != nullptr ? old->choice == entry.choice : entry.locked;
+    if (only_lock) return fmt::format("{} {}", entry.locked ? "locked" : "unlocked", entry.site);
+    return fmt::format("{} = {}", entry.site, entry.choice);
+  }
+  for (const TraceEntry& entry : before.entries)
+    if (after.find(entry.site) == nullptr) return entry.site + " given back";
+  return std::nullopt;
+}
+
+std::string change_between(const Inputs& before, const Inputs& after) {
+  if (before.source != after.source) return "text edited";
+  if (before.target != after.target) return "target " + after.target;
+  if (auto choice = choice_changed(before.trace, after.trace)) return *choice;
+  for (const auto& [name, value] : after.dims) {
+    const auto old = before.dims.find(name);
+    if (old == before.dims.end() || old->second != value) return fmt::format("{} = {}", name, value);
+  }
+  for (const auto& [name, value] : before.dims)
+    if (after.dims.count(name) == 0) return name + " as in the text";
+  return "compiled again";
+}
+
 }  // namespace
 
 Checked<Session> Session::open(const Inputs& inputs) {
@@ -137,11 +164,34 @@ Checked<void> Session::edit_source(std::string source) {
   return change(inputs);
 }
 
+Checked<void> Session::set_target(std::string name) {
+  Inputs inputs = now().inputs;
+  inputs.target = std::move(name);
+  return change(inputs);
+}
+
+Checked<void> Session::set_dim(std::string name, std::optional<std::int64_t> value) {
+  Inputs inputs = now().inputs;
+  if (value) {
+    inputs.dims[std::move(name)] = *value;
+  } else {
+    inputs.dims.erase(name);
+  }
+  return change(inputs);
+}
+
 void Session::undo() {
   if (can_undo()) --at_;
 }
 void Session::redo() {
   if (can_redo()) ++at_;
+}
+void Session::go_to(std::size_t place) { at_ = std::min(place, states_.size() - 1); }
+
+std::vector<std::string> Session::history() const {
+  std::vector<std::string> lines{"opened"};
+  for (std::size_t i = 1; i < states_.size(); ++i) lines.push_back(change_between(states_[i - 1]->inputs, states_[i]->inputs));
+  return lines;
 }
 
 }  // namespace fathom::session

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "ir/embedded_text.hpp"
 #include "ir/units.hpp"
 #include "session/mathml.hpp"
-#include "session/session.hpp"
+#include "session/provenance.hpp"
 #include "session/text_diff.hpp"
 
 extern const EmbeddedText report_css[];
@@ -18,110 +16,26 @@ extern const EmbeddedText report_js[];
 namespace fathom::session {
 namespace {
 
-using Names = std::set<std::string>;
-constexpr std::size_t entity_colours = 8;
-
-bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool in_name(char c) { return starts_name(c) || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '~' || c == '\''; }
-
-/// Which tensors of the source a name of some step came from, by the steps' node maps; and the colour of each source tensor.
-class Provenance {
- public:
-  explicit Provenance(const Compilation& compilation) : compilation_(compilation) {
-    std::size_t next = 0;
-    const auto add = [&](Symbol name) { colour_.emplace(name.text(), next++ % entity_colours); };
-    for (const math::Statement& statement : compilation.program.statements) add(statement.name);
-    for (const math::Parameter& parameter : compilation.program.params)
-      if (!parameter.extents.empty()) add(parameter.name);
-  }
-
-  [[nodiscard]] Names origin(std::size_t step, std::string name) const {
-    while (!name.empty() && (name.back() == '\'' || name.back() == '~' || name.back() == '.')) name.pop_back();
-    Names found;
-    collect(static_cast<int>(step), name, found);
-    return found;
-  }
-  [[nodiscard]] std::optional<std::size_t> colour(const Names& origins) const {
-    if (origins.empty()) return std::nullopt;
-    const auto at = colour_.find(*origins.begin());
-    return at == colour_.end() ? std::nullopt : std::optional(at->second);
-  }
-
- private:
-  void collect(int step, const std::string& name, Names& found) const {
-    for (int k = step; k >= 0; --k) {
-      const auto& map = compilation_.record.steps[static_cast<std::size_t>(k)].node_map;
-      const auto at = map.find(name);
-      if (at == map.end() || (at->second.size() == 1 && at->second.front() == name)) continue;
-      for (const std::string& before : at->second) collect(k - 1, before, found);
-      return;
-    }
-    std::string part = name;  // p.m belongs to p, k.t to k
-    while (colour_.count(part) == 0) {
-      const auto dot = part.rfind('.');
-      if (dot == std::string::npos) return;
-      part.resize(dot);
-    }
-    found.insert(part);
-  }
-
-  const Compilation& compilation_;
-  std::map<std::string, std::size_t> colour_;
-};
-
-const std::set<std::string>& keywords() {
-  static const std::set<std::string> words{
-      "dim",     "operator", "where", "in",    "for",     "parallel", "fold",    "by",      "module",  "kernel", "work",
-      "axis",    "let",      "role",  "carry", "else",    "when",     "if",      "repair",  "gauge",   "move",   "project",
-      "channel", "buffer",   "atom",  "mma",   "await",   "acquire",  "publish", "receive", "release", "warps",  "grid",
-      "dynamic", "and",      "or",    "not",   "inf",     "reducer",  "state",   "lift",    "combine", "result", "workspace",
-      "require", "from",     "to",    "depth", "runtime", "with",     "fn",      "const"};
-  return words;
-}
-
 /// One line of IR: names coloured by the source tensor they come from, keywords dimmed.
 std::string coloured(std::string_view line, std::size_t step, const Provenance& provenance) {
   std::string out;
-  for (std::size_t at = 0; at < line.size();) {
-    if (line[at] == '#') return out + "<span class=\"c\">" + escape_html(line.substr(at)) + "</span>";
-    if (!starts_name(line[at])) {
-      out += escape_html(line.substr(at, 1));
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < line.size() && in_name(line[end])) ++end;
-    const std::string word(line.substr(at, end - at));
-    const auto colour = provenance.colour(provenance.origin(step, word));
-    if (keywords().count(word) != 0)
-      out += fmt::format("<span class=\"k\">{}</span>", word);
-    else if (colour)
-      out += fmt::format("<span class=\"e{}\">{}</span>", *colour, escape_html(word));
+  for (const Word& word : words_of(line)) {
+    const std::string written(line.substr(word.begin, word.end - word.begin)), text = escape_html(written);
+    const auto colour = word.kind == WordKind::name ? provenance.colour(provenance.origin(step, written)) : std::nullopt;
+    if (word.kind == WordKind::comment)
+      out += "<span class=\"c\">" + text + "</span>";
+    else if (word.kind == WordKind::keyword)
+      out += "<span class=\"k\">" + text + "</span>";
     else
-      out += escape_html(word);
-    at = end;
+      out += colour ? fmt::format("<span class=\"e{}\">{}</span>", *colour, text) : text;
   }
   return out;
 }
 
-/// Source tensors behind the names that a line defines (left of =), or, where it defines nothing, of all it names.
+/// Source tensors behind the names that a line defines.
 Names line_origins(std::string_view line, std::size_t step, const Provenance& provenance) {
-  const auto equals = line.find(" = ");
-  const std::string_view left = line.substr(0, equals == std::string_view::npos ? 0 : equals);
   Names found;
-  int depth = 0;
-  for (std::size_t at = 0; at < left.size();) {
-    depth += left[at] == '[' ? 1 : left[at] == ']' ? -1 : 0;
-    if (depth > 0 || !starts_name(left[at])) {
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < left.size() && in_name(left[end])) ++end;
-    const Names origins = provenance.origin(step, std::string(left.substr(at, end - at)));
-    found.insert(origins.begin(), origins.end());
-    at = end;
-  }
+  for (const std::string& name : defined_in(line)) found.merge(provenance.origin(step, name));
   return found;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -59,10 +60,19 @@ class Session {
   Checked<void> lock(std::string site, bool locked);
   Checked<void> reset(std::string site);
   Checked<void> edit_source(std::string source);
+  /// Choices that the new target does not know are reported by the compilation, and come back with the old target.
+  Checked<void> set_target(std::string name);
+  /// Without a value the dimension is again what the text says.
+  Checked<void> set_dim(std::string name, std::optional<std::int64_t> value);
   [[nodiscard]] bool can_undo() const { return at_ > 0; }
   [[nodiscard]] bool can_redo() const { return at_ + 1 < states_.size(); }
   void undo();
   void redo();
+  /// One line a state, oldest first: what was changed to get there. The first is "opened".
+  [[nodiscard]] std::vector<std::string> history() const;
+  [[nodiscard]] std::size_t place_in_history() const { return at_; }
+  /// Undoes or redoes up to that state; a place beyond the last one is the last.
+  void go_to(std::size_t place);
 
  private:
   Checked<void> change(const Inputs&);

@@ -14,7 +14,7 @@ import unittest
 
 FATHOM = None
 COMMANDS = ["compile", "steps", "show", "explain", "decisions", "check", "run", "time", "export", "samples", "targets", "doctor", "demo",
-            "diff", "completion"]
+            "open", "diff", "completion"]
 SMALL = ["--dim", "B=1", "--dim", "H=1", "--dim", "S=24", "--dim", "T=40", "--dim", "D=32"]
 TINY = "dim N = 40\noperator total(x: f32[N]) -> (y: f32)\n{\n  y = sum[i](x[i])\n}\n"
 TWO = TINY + "operator largest(x: f32[N]) -> (y: f32)\n{\n  y = max[i](x[i])\n}\n"
@@ -66,6 +66,12 @@ class Help(Contract):
             for option in ("--dim", "--target", "--set", "--trace", "--precision", "--deterministic", "--unsound", "--json", "-o OUT"):
                 self.assertIn(option, done.stdout)
             self.assertIn("Exit status", done.stdout)
+
+    def test_the_explorer_without_a_display_says_what_works_without_one(self):
+        env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+        done = fathom("open", env=env)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"the explorer is not built here.*\./run open|no window can be opened here.*fathom demo")
 
     def test_every_command_has_help(self):
         for command in COMMANDS:

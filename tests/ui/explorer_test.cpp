@@ -1,0 +1,189 @@
+// The explorer by mouse and keys: steps, choices, undo, selection, palette; and that no input breaks it.
+#include <random>
+#include <set>
+
+#include "headless.hpp"
+
+namespace fathom::ui::tests {
+namespace {
+
+const Step& step_at(const Explorer& explorer, std::size_t number) { return explorer.app.document.shown()->steps().at(number); }
+
+/// The first step whose decision could have been another.
+std::size_t step_with_alternatives(const Explorer& explorer, const std::string& kind) {
+  const auto& steps = explorer.app.document.shown()->steps();
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].decision && steps[i].decision->kind == kind && steps[i].decision->alternatives.size() > 1) return i;
+  return steps.size();
+}
+
+std::string other_choice(const Decision& decision) {
+  for (const Alternative& each : decision.alternatives)
+    if (!each.refused && each.choice != decision.choice) return each.choice;
+  return {};
+}
+
+TEST(Explorer, walks_through_all_steps_by_keys_and_shows_each) {
+  Explorer explorer;
+  explorer.open("attention");
+  ASSERT_NE(explorer.app.document.shown(), nullptr);
+  const std::size_t count = explorer.app.document.shown()->steps().size();
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(explorer.app.step(), i);
+    EXPECT_NE(mirror().text_of("card").find(step_at(explorer, i).title), std::string::npos) << i;
+    seen.insert(mirror().text_of("card"));
+    explorer.key(ImGuiKey_RightArrow);
+  }
+  EXPECT_EQ(explorer.app.step(), count - 1) << "Right at the end stays";
+  EXPECT_EQ(seen.size(), count) << "every step has a card of its own";
+  explorer.key(ImGuiKey_Home);
+  EXPECT_EQ(explorer.app.step(), 0U);
+  explorer.key(ImGuiKey_RightArrow, ImGuiMod_Shift);
+  EXPECT_EQ(step_at(explorer, explorer.app.step()).level, Level::loop);
+}
+
+TEST(Explorer, takes_a_choice_by_click_and_gives_it_back) {
+  Explorer explorer;
+  explorer.open("attention");
+  const std::size_t number = step_with_alternatives(explorer, "tile");
+  ASSERT_LT(number, explorer.app.document.shown()->steps().size());
+  explorer.app.go_to(number);
+  explorer.frame();
+  explorer.frame();
+  const Decision before = *step_at(explorer, number).decision;
+  const std::string wanted = other_choice(before);
+  ASSERT_TRUE(explorer.click("card/" + before.site + "=" + wanted));
+  explorer.settle();
+  EXPECT_EQ(step_at(explorer, number).decision->choice, wanted);
+  EXPECT_EQ(step_at(explorer, number).decision->origin, Origin::by_user);
+  explorer.key(ImGuiKey_L);
+  explorer.settle();
+  EXPECT_TRUE(step_at(explorer, number).decision->locked);
+  explorer.key(ImGuiKey_Z, ImGuiMod_Ctrl);
+  explorer.settle();
+  explorer.key(ImGuiKey_Z, ImGuiMod_Ctrl);
+  explorer.settle();
+  EXPECT_EQ(step_at(explorer, number).decision->choice, before.choice);
+  explorer.key(ImGuiKey_Y, ImGuiMod_Ctrl);
+  explorer.settle();
+  EXPECT_EQ(step_at(explorer, number).decision->choice, wanted);
+  EXPECT_NE(mirror().text_of("card").find("made by you"), std::string::npos);
+}
+
+TEST(Explorer, says_why_a_command_is_disabled_and_runs_every_other_from_the_palette) {
+  Explorer explorer;
+  explorer.open("softmax");
+  for (const Command& command : commands()) {
+    if (command.id == "app.quit" || command.id == "view.palette") continue;
+    SCOPED_TRACE(std::string(command.id));
+    explorer.key(ImGuiKey_K, ImGuiMod_Ctrl);
+    ASSERT_TRUE(explorer.app.palette.is_open);
+    explorer.type(std::string(command.title));
+    const MirrorItem* row = mirror().find("palette/" + std::string(command.id));
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(row->enabled, command.disabled(explorer.app).empty());
+    explorer.key(row->enabled ? ImGuiKey_Enter : ImGuiKey_Escape);
+    explorer.settle();
+    if (explorer.app.palette.is_open) {  // the command asks for a name or a path
+      EXPECT_NE(explorer.app.palette.ask, Ask::command);
+      explorer.key(ImGuiKey_Escape);
+    }
+    EXPECT_FALSE(explorer.app.palette.is_open);
+    explorer.app.playing = false;
+  }
+}
+
+TEST(Explorer, a_text_that_does_not_compile_keeps_the_last_state_and_says_what_is_wrong) {
+  Explorer explorer;
+  explorer.open("softmax");
+  const std::string good = explorer.app.document.text();
+  explorer.app.document.type(good + "\nnonsense");
+  explorer.settle();
+  EXPECT_FALSE(explorer.app.document.diagnostics().empty());
+  ASSERT_NE(explorer.app.document.shown(), nullptr);
+  EXPECT_EQ(explorer.app.document.shown()->compilation().inputs.source, good);
+  EXPECT_NE(mirror().text_of("status").find("does not compile"), std::string::npos);
+  explorer.app.document.undo();
+  explorer.settle();
+  EXPECT_EQ(explorer.app.document.text(), good);
+  EXPECT_TRUE(explorer.app.document.diagnostics().empty());
+}
+
+TEST(Explorer, what_is_typed_in_one_go_is_one_state_of_the_history) {
+  Explorer explorer;
+  explorer.open("softmax");
+  const std::string good = explorer.app.document.text();
+  for (const char* more : {"# a", "# ab", "# abc"}) {
+    explorer.app.document.type(good + more);
+    explorer.settle();
+  }
+  EXPECT_EQ(explorer.app.document.shown()->compilation().inputs.source, good + "# abc");
+  explorer.app.document.undo();
+  explorer.settle();
+  EXPECT_EQ(explorer.app.document.text(), good);
+  EXPECT_FALSE(explorer.app.document.can_undo());
+}
+
+TEST(Explorer, checks_arrive_and_every_step_of_the_sample_passes) {
+  Explorer explorer;
+  explorer.open("softmax", "blackboard");
+  explorer.until_checked();
+  for (std::size_t i = 0; i < explorer.app.document.shown()->steps().size(); ++i)
+    EXPECT_EQ(explorer.app.document.check(i).status, CheckStatus::passed)
+        << step_at(explorer, i).id << ": " << explorer.app.document.check(i).reason;
+  EXPECT_NE(mirror().text_of("status").find("all checked"), std::string::npos);
+}
+
+TEST(Explorer, survives_any_input_and_undo_leads_back_to_the_start) {
+  Explorer explorer;
+  explorer.open("softmax");
+  std::mt19937 random(7);
+  const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  ImGuiIO& io = ImGui::GetIO();
+  constexpr int events = 20000;
+  for (int i = 0; i < events; ++i) {
+    switch (below(8)) {
+      case 0:
+        io.AddMousePosEvent(static_cast<float>(below(1280)), static_cast<float>(below(800)));
+        break;
+      case 1:
+        io.AddMouseButtonEvent(static_cast<int>(below(3)), below(2) == 0);
+        break;
+      case 2:
+        io.AddMouseWheelEvent(0, static_cast<float>(below(5)) - 2);
+        break;
+      case 3:
+        io.AddInputCharacter(below(2) == 0 ? 32 + below(95) : below(0x2FF));
+        break;
+      case 4: {
+        const auto modifier = static_cast<ImGuiKey>(below(2) == 0 ? ImGuiMod_Ctrl : ImGuiMod_Shift);
+        io.AddKeyEvent(modifier, below(2) == 0);
+        break;
+      }
+      default: {
+        const auto key = static_cast<ImGuiKey>(ImGuiKey_NamedKey_BEGIN + static_cast<int>(below(105)));
+        io.AddKeyEvent(key, true);
+        io.AddKeyEvent(key, false);
+        break;
+      }
+    }
+    if (i % 4 == 0) explorer.frame();
+  }
+  io.ClearInputKeys();
+  for (int button = 0; button < 3; ++button) io.AddMouseButtonEvent(button, false);
+  explorer.settle();
+  ASSERT_NE(explorer.app.document.shown(), nullptr);
+  constexpr int most_undos = 20000;
+  for (int i = 0; i < most_undos && explorer.app.document.can_undo(); ++i) {
+    explorer.app.document.undo();
+    explorer.settle();
+  }
+  EXPECT_FALSE(explorer.app.document.can_undo());
+  std::set<std::string> texts;  // the events may have opened another sample
+  for (const Sample& sample : all_samples()) texts.insert(sample.text);
+  EXPECT_EQ(texts.count(explorer.app.document.text()), 1U);
+}
+
+}  // namespace
+}  // namespace fathom::ui::tests

@@ -1,0 +1,126 @@
+// The explorer without a window: frames are drawn into nothing, input is fed as events, the mirror says what the screen holds.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <imgui.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "app.hpp"
+#include "command.hpp"
+#include "fonts.hpp"
+#include "mirror.hpp"
+#include "start.hpp"
+
+namespace fathom::ui::tests {
+
+/// Dear ImGui with fonts and no renderer.
+class Screen {
+ public:
+  explicit Screen(float width = 1280, float height = 800) {
+    ImGui::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.DisplaySize = {width, height};
+    io.DeltaTime = 1.0F / 60;
+    build_fonts(*io.Fonts, 1);
+    apply_theme(Theme::dark, 1);
+  }
+  ~Screen() { ImGui::DestroyContext(); }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  template <class Draw>
+  void frame(Draw draw) {
+    ImGui::NewFrame();
+    ImGui::PushFont(font(Font::body));
+    draw();
+    ImGui::PopFont();
+    ImGui::Render();
+  }
+};
+
+class Explorer {
+ public:
+  Explorer() : app([this] { arrived_ = true; }) {
+    app.copy = [this](std::string text) { copied = std::move(text); };
+  }
+
+  void open(const std::string& sample, const std::string& target = "x86-64") {
+    Start start;
+    start.file = sample;
+    start.target = target;
+    open_start(app, start);
+    settle();
+  }
+  void frame() {
+    screen.frame([&] { app.frame(); });
+  }
+  /// Until nothing is compiled any more; checks may go on.
+  void settle() {
+    constexpr int most_waits = 6000;
+    for (int i = 0; i < most_waits; ++i) {
+      frame();
+      if (!app.document.is_compiling() && i > 2) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_FALSE(app.document.is_compiling());
+    frame();
+    frame();
+  }
+  void until_checked() {
+    constexpr int most_waits = 12000;
+    for (int i = 0; i < most_waits && app.document.is_checking(); ++i) {
+      frame();
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_FALSE(app.document.is_checking());
+    frame();
+  }
+
+  void key(ImGuiKey key, ImGuiKey modifier = ImGuiKey_None) {
+    ImGuiIO& io = ImGui::GetIO();
+    if (modifier != ImGuiKey_None) io.AddKeyEvent(modifier, true);
+    io.AddKeyEvent(key, true);
+    frame();
+    io.AddKeyEvent(key, false);
+    if (modifier != ImGuiKey_None) io.AddKeyEvent(modifier, false);
+    frame();
+    frame();
+  }
+  void type(const std::string& text) {
+    for (const char c : text) {
+      ImGui::GetIO().AddInputCharacter(static_cast<unsigned char>(c));
+      frame();
+    }
+    frame();
+  }
+  void click_at(ImVec2 place) {
+    ImGuiIO& io = ImGui::GetIO();
+    io.AddMousePosEvent(place.x, place.y);
+    frame();
+    frame();
+    io.AddMouseButtonEvent(0, true);
+    frame();
+    io.AddMouseButtonEvent(0, false);
+    frame();
+    frame();
+  }
+  /// The item's middle; false where the screen has no such item.
+  bool click(const std::string& item) {
+    const MirrorItem* found = mirror().find(item);
+    if (found == nullptr) return false;
+    click_at({(found->min.x + found->max.x) / 2, (found->min.y + found->max.y) / 2});
+    return true;
+  }
+
+  Screen screen;
+  std::string copied;
+  std::atomic<bool> arrived_ = false;
+  App app;  ///< last: its threads end before what they wake
+};
+
+}  // namespace fathom::ui::tests

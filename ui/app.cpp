@@ -1,0 +1,69 @@
+#include "app.hpp"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "command.hpp"
+#include "mirror.hpp"
+#include "shell.hpp"
+
+namespace fathom::ui {
+
+std::size_t App::step() const {
+  if (document.shown() == nullptr) return 0;
+  const auto& steps = document.shown()->steps();
+  const auto at = std::find_if(steps.begin(), steps.end(), [&](const Step& each) { return each.id == view.step; });
+  return at == steps.end() ? 0 : static_cast<std::size_t>(at - steps.begin());
+}
+
+void App::go_to(std::size_t step) {
+  if (document.shown() == nullptr || document.shown()->steps().empty()) return;
+  const auto& steps = document.shown()->steps();
+  view.step = steps[std::min(step, steps.size() - 1)].id;
+  view.compare_with.clear();
+}
+
+bool App::is_selected(std::size_t step, const std::string& name) const {
+  return document.shown() != nullptr && !selected.is_empty() && selected.step < document.shown()->steps().size() &&
+         document.shown()->provenance.are_counterparts(step, name, selected.step, selected.name);
+}
+
+bool App::is_hovered(std::size_t step, const std::string& name) const {
+  return document.shown() != nullptr && !hovered.is_empty() && hovered.step < document.shown()->steps().size() &&
+         document.shown()->provenance.are_counterparts(step, name, hovered.step, hovered.name);
+}
+
+std::optional<std::size_t> App::colour_of(std::size_t step, const std::string& name) const {
+  if (document.shown() == nullptr) return std::nullopt;
+  const session::Provenance& provenance = document.shown()->provenance;
+  return provenance.colour(provenance.origin(step, name));
+}
+
+std::optional<std::size_t> compared_step(const App& app) {
+  if (app.document.shown() == nullptr) return std::nullopt;
+  const auto& steps = app.document.shown()->steps();
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].id == app.view.compare_with) return i;
+  return app.step() > 0 ? std::optional(app.step() - 1) : std::nullopt;
+}
+
+void App::frame() {
+  document.collect();
+  machine_code.collect();
+  constexpr double seconds_a_step = 1.2;
+  if (playing && ImGui::GetTime() >= play_next) {
+    play_next = ImGui::GetTime() + seconds_a_step;
+    const std::size_t before = step();
+    go_to(before + 1);
+    if (step() == before) playing = false;
+  }
+  mirror().begin_frame();
+  run_shortcuts(*this);
+  draw_shell(*this);
+  mirror().end_frame();
+  hovered = std::exchange(hovering, {});
+}
+
+}  // namespace fathom::ui

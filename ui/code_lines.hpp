@@ -1,0 +1,28 @@
+// Printed programs as lines of a text view: names in the colour of the tensor they come from, words of the language muted, differences
+// with folds.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app.hpp"
+#include "widgets/text_view.hpp"
+
+namespace fathom::ui {
+
+/// Names of the line stand after `step`.
+[[nodiscard]] std::vector<widgets::Stretch> stretches_of(const App&, std::string_view line, std::size_t step);
+/// The program after the step, numbered.
+[[nodiscard]] std::vector<widgets::TextLine> program_lines(const App&, std::size_t step);
+/// A program's text and the step after which its names stand.
+struct ProgramText {
+  std::string text;
+  std::size_t step = 0;
+};
+/// The difference of two programs: lines that went carry the first one's step as their tag, all others the second one's. Runs of unchanged
+/// lines whose first number is not in `open` are folded.
+[[nodiscard]] std::vector<widgets::TextLine> difference_lines(const App&, const ProgramText& before, const ProgramText& after,
+                                                              const std::vector<int>& open);
+
+}  // namespace fathom::ui

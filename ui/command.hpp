@@ -1,0 +1,27 @@
+// Everything that can be done, in one table: menu, palette, keys, cheat sheet and tests iterate it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app.hpp"
+
+namespace fathom::ui {
+
+struct Command {
+  std::string_view id;        ///< stable: settings and tests name it
+  std::string_view title;     ///< a verb and what it acts on
+  std::string_view shortcut;  ///< "Ctrl+K", "Left"; may be empty
+  /// Why it cannot be done now; empty: it can.
+  std::string (*disabled)(const App&);
+  void (*run)(App&);
+};
+[[nodiscard]] std::span<const Command> commands();
+[[nodiscard]] const Command* command_named(std::string_view id);
+/// Runs it where it can be run; true where it was.
+bool run_command(App&, std::string_view id);
+/// Runs what the keys of this frame ask for.
+void run_shortcuts(App&);
+
+}  // namespace fathom::ui

@@ -1,0 +1,184 @@
+#include "document.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "ir/result.hpp"
+
+namespace fathom::ui {
+namespace {
+
+constexpr std::chrono::seconds typing_pause{2};
+
+std::string sentence_of(const Diagnostics& diagnostics) {
+  if (diagnostics.empty()) return "The change was refused.";
+  const Diagnostic& first = diagnostics.front();
+  return first.cure.empty() ? first.message : first.message + " " + first.cure;
+}
+
+tl::unexpected<Diagnostics> nothing_open() {
+  return tl::unexpected<Diagnostics>({Diagnostic{Severity::error, {0, 0, 0}, "No program is open that compiles.", {}, {}}});
+}
+
+}  // namespace
+
+void Document::open(session::Inputs inputs) {
+  compiling_.cancel();
+  checking_.cancel();
+  end_preview();
+  head_ = std::make_shared<Head>();
+  shown_.reset();
+  checks_.clear();
+  diagnostics_.clear();
+  message_.clear();
+  opened_from_.clear();
+  inputs_ = inputs;
+  text_ = inputs.source;
+  start(Kind::text, {}, [inputs = std::move(inputs)](const Head&) { return session::Session::open(inputs); });
+}
+
+void Document::open_session(std::string json, std::string path, std::string typed) {
+  opening_ = Opening{std::move(path), std::move(typed)};
+  start(Kind::state, {}, [json = std::move(json)](const Head&) { return session::Session::from_json(json); });
+}
+
+void Document::go_to_state(std::size_t place) {
+  start(Kind::state, {}, [place](const Head& head) -> Checked<session::Session> {
+    if (!head.session) return nothing_open();
+    session::Session next = *head.session;
+    next.go_to(place);
+    return next;
+  });
+}
+
+void Document::change(Edit edit) {
+  start(Kind::choice, {}, [edit = std::move(edit)](const Head& head) -> Checked<session::Session> {
+    if (!head.session) return nothing_open();
+    session::Session next = *head.session;
+    if (auto done = edit(next); !done) return tl::unexpected<Diagnostics>(done.error());
+    return next;
+  });
+}
+
+void Document::preview(const std::string& site, const std::string& choice) {
+  if (shown_ == nullptr || (preview_ && preview_->site == site && preview_->choice == choice)) return;
+  preview_ = Preview{site, choice, nullptr, {}};
+  previewing_.cancel();
+  previewing_.start({}, [this, shown = shown_, site, choice](const Cancel&, const auto& deliver) {
+    session::Session next = shown->session;
+    const Checked<void> done = next.override_choice(site, choice);
+    auto made = done ? std::make_shared<const Shown>(std::move(next)) : nullptr;
+    deliver([this, made = std::move(made), refused = done ? std::string() : sentence_of(done.error())] {
+      preview_->shown = made;
+      preview_->refused = refused;
+    });
+  });
+}
+
+void Document::end_preview() {
+  if (!preview_) return;
+  previewing_.cancel();
+  preview_.reset();
+}
+
+void Document::type(std::string text) {
+  text_ = std::move(text);
+  session::Inputs inputs = inputs_;
+  inputs.source = text_;
+  start(Kind::text, "type", [inputs = std::move(inputs)](const Head& head) -> Checked<session::Session> {
+    if (!head.session) return session::Session::open(inputs);
+    session::Session next = *head.session;
+    if (next.now().inputs.source == inputs.source) return next;
+    const bool goes_on = head.typed && std::chrono::steady_clock::now() - head.when < typing_pause;
+    if (goes_on && next.can_undo()) next.undo();
+    if (auto done = next.edit_source(inputs.source); !done) return tl::unexpected<Diagnostics>(done.error());
+    return next;
+  });
+}
+
+bool Document::can_undo() const {
+  return shown_ != nullptr && (shown_->session.can_undo() || text_ != shown_->compilation().inputs.source);
+}
+bool Document::can_redo() const { return shown_ != nullptr && shown_->session.can_redo(); }
+
+void Document::undo() {
+  const bool only_text = shown_ != nullptr && text_ != shown_->compilation().inputs.source;
+  start(Kind::state, {}, [only_text](const Head& head) -> Checked<session::Session> {
+    if (!head.session) return nothing_open();
+    session::Session next = *head.session;
+    if (!only_text) next.undo();
+    return next;
+  });
+}
+
+void Document::redo() {
+  start(Kind::state, {}, [](const Head& head) -> Checked<session::Session> {
+    if (!head.session) return nothing_open();
+    session::Session next = *head.session;
+    next.redo();
+    return next;
+  });
+}
+
+bool Document::collect() {
+  const bool compiled = compiling_.collect(), previewed = previewing_.collect();
+  return checking_.collect() || compiled || previewed;
+}
+
+const Check& Document::check(std::size_t step) const {
+  static const Check pending;
+  return step < checks_.size() ? checks_[step] : pending;
+}
+
+void Document::start(Kind kind, std::string key, Make make) {
+  compiling_.start(std::move(key), [this, kind, head = head_, make = std::move(make)](const Cancel&, const auto& deliver) {
+    const auto begin = std::chrono::steady_clock::now();
+    Checked<session::Session> made = make(*head);
+    const auto end = std::chrono::steady_clock::now();
+    if (made) *head = {*made, kind == Kind::text, end};
+    const double ms = std::chrono::duration<double, std::milli>(end - begin).count();
+    deliver([this, kind, ms, made = std::move(made)] {
+      const std::optional<Opening> opened = kind == Kind::state ? std::exchange(opening_, std::nullopt) : std::nullopt;
+      if (made) {
+        compile_ms_ = ms;
+        diagnostics_.clear();
+        if (kind != Kind::text) message_.clear();
+        if (kind == Kind::state) text_ = made->now().inputs.source;
+        publish(*made);
+        if (opened) saved_to(opened->path);
+        if (opened && !opened->typed.empty() && opened->typed != text_) type(opened->typed);
+      } else if (kind == Kind::text) {
+        diagnostics_ = made.error();
+      } else {
+        message_ = sentence_of(made.error());
+      }
+    });
+  });
+}
+
+void Document::publish(session::Session session) {
+  inputs_ = session.now().inputs;
+  end_preview();
+  shown_ = std::make_shared<const Shown>(std::move(session));
+  ++version_;
+  check_again();
+}
+
+/// Steps are checked in order; each arrives by itself.
+void Document::check_again() {
+  checking_.cancel();
+  checks_.assign(shown_->steps().size(), Check{});
+  checking_.start({}, [this, shown = shown_](const Cancel& cancel, const auto& deliver) {
+    const auto& steps = shown->steps();
+    std::optional<session::Cases> cases;
+    Check check;
+    for (std::size_t i = 0; i < steps.size() && !cancel.requested(); ++i) {
+      const bool on_true_tiles = steps[i].level == Level::kernel;  // all levels above are judged by the same cases
+      if (i == 0 || on_true_tiles != (steps[i - 1].level == Level::kernel)) cases.emplace(shown->compilation(), steps[i].level);
+      if (i == 0 || steps[i].changed) check = cases->check(steps[i]);
+      deliver([this, i, check] { checks_.at(i) = check; });
+    }
+  });
+}
+
+}  // namespace fathom::ui

@@ -1,0 +1,120 @@
+// What is open: the text as it stands in the editor, the last state of it that compiled, its checks as they arrive. Changes are made
+// beside the frames, in order, each on the session that the one before it left.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/provenance.hpp"
+#include "session/session.hpp"
+#include "tasks.hpp"
+
+namespace fathom::ui {
+
+/// A compiled state and what every panel reads of it; immutable.
+struct Shown {
+  explicit Shown(session::Session s) : session(std::move(s)), provenance(session.now()) {}
+  Shown(const Shown&) = delete;
+  Shown& operator=(const Shown&) = delete;
+  session::Session session;
+  session::Provenance provenance;
+  [[nodiscard]] const session::Compilation& compilation() const { return session.now(); }
+  [[nodiscard]] const std::vector<Step>& steps() const { return session.now().record.steps; }
+};
+
+/// What another choice at a site would give: computed beside the frames, dropped when nobody looks at it any more.
+struct Preview {
+  std::string site, choice;
+  std::shared_ptr<const Shown> shown;  ///< empty: not there yet, or refused
+  std::string refused;                 ///< why
+};
+
+class Document {
+ public:
+  using Edit = std::function<Checked<void>(session::Session&)>;
+
+  explicit Document(const std::function<void()>& wake) : compiling_(wake), checking_(wake), previewing_(wake) {}
+
+  /// Replaces everything; the text is kept even where it does not compile.
+  void open(session::Inputs);
+  /// A session file's content: states, history, choices, and the text as it was typed. What is open stays where it is none.
+  void open_session(std::string json, std::string path, std::string typed);
+  void go_to_state(std::size_t place);
+  /// Recompiles with the change; where that is refused the state stays and `message` says why.
+  void change(Edit);
+  /// Asks for a preview; the same question again changes nothing.
+  void preview(const std::string& site, const std::string& choice);
+  void end_preview();
+  [[nodiscard]] const Preview* previewed() const { return preview_ ? &*preview_ : nullptr; }
+  /// What is typed: compiled as soon as nothing newer is there.
+  void type(std::string text);
+  /// Text that does not compile counts as the newest state: undo brings back the last that did.
+  void undo();
+  void redo();
+  [[nodiscard]] bool can_undo() const;
+  [[nodiscard]] bool can_redo() const;
+
+  /// Takes over what has arrived; true where something did.
+  bool collect();
+  [[nodiscard]] bool is_compiling() const { return compiling_.is_busy(); }
+  [[nodiscard]] bool is_checking() const { return checking_.is_busy(); }
+
+  [[nodiscard]] const Shown* shown() const { return shown_.get(); }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const Diagnostics& diagnostics() const { return diagnostics_; }
+  /// Of the step at this place; pending until it has been checked.
+  [[nodiscard]] const Check& check(std::size_t step) const;
+  [[nodiscard]] const std::string& message() const { return message_; }
+  void dismiss_message() { message_.clear(); }
+  void say(std::string message) { message_ = std::move(message); }
+  [[nodiscard]] const session::Inputs& inputs() const { return inputs_; }
+  /// The session file that was opened or saved last; empty: none.
+  [[nodiscard]] const std::string& opened_from() const { return opened_from_; }
+  void saved_to(std::string path) { opened_from_ = std::move(path), saved_version_ = version_, saved_text_ = text_; }
+  /// Is anything there that the file has not?
+  [[nodiscard]] bool is_changed() const { return version_ != saved_version_ || text_ != saved_text_; }
+  /// Counts published states: panels that keep something of a state look at it.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+  [[nodiscard]] double compile_ms() const { return compile_ms_; }
+
+ private:
+  /// The state that the next change starts from.
+  struct Head {
+    std::optional<session::Session> session;
+    bool typed = false;  ///< what is typed in one go is one state of the history
+    std::chrono::steady_clock::time_point when;
+  };
+  enum class Kind : std::uint8_t {
+    text,    ///< what is wrong is wrong with the text
+    choice,  ///< what is wrong is said in the message; the text stays as it is typed
+    state    ///< brings its text with it
+  };
+  /// A session that is being opened.
+  struct Opening {
+    std::string path, typed;
+  };
+  using Make = std::function<Checked<session::Session>(const Head&)>;
+  void start(Kind, std::string key, Make);
+  void publish(session::Session);
+  void check_again();
+
+  session::Inputs inputs_;  ///< as opened
+  std::string text_, opened_from_, saved_text_;
+  Diagnostics diagnostics_;
+  std::string message_;
+  std::optional<Opening> opening_;
+  std::shared_ptr<const Shown> shown_;
+  std::optional<Preview> preview_;
+  std::vector<Check> checks_;
+  std::uint64_t version_ = 0, saved_version_ = 0;
+  double compile_ms_ = 0;
+  std::shared_ptr<Head> head_ = std::make_shared<Head>();  ///< read and written by the compiling lane's thread alone
+  Lane compiling_, checking_, previewing_;
+};
+
+}  // namespace fathom::ui

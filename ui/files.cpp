@@ -1,0 +1,128 @@
+#include "files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+namespace fathom::ui {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array tab_names = std::to_array<std::pair<Tab, std::string_view>>(
+    {{Tab::program, "program"}, {Tab::ir, "ir"}, {Tab::graph, "graph"}, {Tab::code, "code"}});
+
+std::string_view name_of(Tab tab) {
+  return std::find_if(tab_names.begin(), tab_names.end(), [&](const auto& each) { return each.first == tab; })->second;
+}
+
+template <class T>
+void take(const Json& from, const char* key, T& into) {
+  const auto found = from.find(key);
+  if (found == from.end()) return;
+  try {
+    into = found->get<T>();
+  } catch (const Json::exception&) {
+    return;  // of another type: what is there stays
+  }
+}
+
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+constexpr std::string_view session_ending = ".session.json";
+
+}  // namespace
+
+std::string session_file(const App& app) {
+  Json json = app.document.shown() == nullptr ? Json::object() : Json::parse(app.document.shown()->session.to_json());
+  const View& view = app.view;
+  json["typed"] = app.document.text();
+  json["view"] = {{"step", view.step},
+                  {"tab", name_of(view.tab)},
+                  {"only_changed", view.only_changed},
+                  {"filter", view.filter},
+                  {"compare_with", view.compare_with},
+                  {"whole_text", view.whole_text},
+                  {"left", view.left},
+                  {"right", view.right},
+                  {"selected", app.selected.name},
+                  {"selected_step", app.selected.step}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void restore_view(App& app, const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("view") || !json.at("view").is_object()) return;
+  const Json& from = json.at("view");
+  View& view = app.view;
+  std::string tab;
+  take(from, "step", view.step);
+  take(from, "tab", tab);
+  for (const auto& [each, name] : tab_names)
+    if (name == tab) view.tab = each;
+  take(from, "only_changed", view.only_changed);
+  take(from, "filter", view.filter);
+  take(from, "compare_with", view.compare_with);
+  take(from, "whole_text", view.whole_text);
+  take(from, "left", view.left);
+  take(from, "right", view.right);
+  view.left = std::clamp(view.left, 0.12F, 0.40F);
+  view.right = std::clamp(view.right, 0.18F, 0.45F);
+  take(from, "selected", app.selected.name);
+  take(from, "selected_step", app.selected.step);
+}
+
+std::string typed_text(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  std::string typed;
+  if (json.is_object()) take(json, "typed", typed);
+  return typed;
+}
+
+std::string session_path(const App& app) {
+  std::string file = app.document.opened_from().empty() ? app.document.inputs().file_name : app.document.opened_from();
+  if (ends_with(file, session_ending)) return file;
+  constexpr std::string_view program_ending = ".fathom";
+  if (ends_with(file, program_ending)) file.resize(file.size() - program_ending.size());
+  return (file.empty() ? "session" : file) + std::string(session_ending);
+}
+
+void save_session(App& app, const std::string& path) {
+  const auto error = write_whole(path, session_file(app));
+  app.document.say(error ? *error : fmt::format("Saved: {}", path));
+  if (!error) app.document.saved_to(path);
+}
+
+void save_program(App& app, const std::string& path) {
+  const auto error = write_whole(path, app.document.text());
+  app.document.say(error ? *error : fmt::format("Saved: {}", path));
+}
+
+std::optional<std::string> write_whole(const std::string& path, const std::string& text) {
+  const std::string next = path + ".next";
+  std::ofstream file(next, std::ios::binary);
+  file << text;
+  file.close();
+  if (file && std::rename(next.c_str(), path.c_str()) == 0) return std::nullopt;
+  std::remove(next.c_str());
+  return fmt::format("{} cannot be written ({}). Nothing was changed there; choose another place.", path, std::strerror(errno));
+}
+
+std::optional<std::string> read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return std::nullopt;
+  return text.str();
+}
+
+}  // namespace fathom::ui

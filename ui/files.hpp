@@ -1,0 +1,30 @@
+// Session files and what survives a crash: readable JSON, the session's own document with the view beside it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app.hpp"
+
+namespace fathom::ui {
+
+/// The whole state: history, choices, text as typed, what the screen shows.
+[[nodiscard]] std::string session_file(const App&);
+/// The view that a session file keeps; what it does not name stays as it is.
+void restore_view(App&, const std::string& json);
+
+/// The text as it was typed; empty where the file does not keep it.
+[[nodiscard]] std::string typed_text(const std::string& json);
+
+/// Where the open session is saved: the file itself where it is a session, else NAME.session.json beside it.
+[[nodiscard]] std::string session_path(const App&);
+/// Says in the status line what it did, or why it could not.
+void save_session(App&, const std::string& path);
+/// The text of the program alone.
+void save_program(App&, const std::string& path);
+
+/// Whole file or nothing: readers never see half of one. The error is a sentence.
+[[nodiscard]] std::optional<std::string> write_whole(const std::string& path, const std::string& text);
+[[nodiscard]] std::optional<std::string> read_whole(const std::string& path);
+
+}  // namespace fathom::ui

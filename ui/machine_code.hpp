@@ -1,0 +1,42 @@
+// What a back end makes of the last Kernel module: made beside the frames, when somebody looks at it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "ir/kernel.hpp"
+#include "ir/result.hpp"
+#include "tasks.hpp"
+
+namespace fathom::ui {
+
+struct CodeText {
+  std::string maker;  ///< "LLVM 19 for znver3, 16 lanes": who made it, for which machine
+  std::string assembly;
+  std::string llvm_ir;
+};
+
+class MachineCode {
+ public:
+  using Generate = std::function<Result<CodeText>(const kernel::Module&)>;
+  explicit MachineCode(std::function<void()> wake) : lane_(std::move(wake)) {}
+
+  /// The platform's back end; without one every request is refused.
+  Generate generate;
+
+  /// Asks for the code of a module once a version; true where the answer is there.
+  bool request(std::uint64_t version, const kernel::Module&);
+  /// The last answer, or why there is none. Only after `request` said true.
+  [[nodiscard]] const Result<CodeText>& answer() const { return *answer_; }
+  bool collect() { return lane_.collect(); }
+  [[nodiscard]] bool is_busy() const { return lane_.is_busy(); }
+
+ private:
+  std::optional<std::uint64_t> asked_;
+  std::optional<Result<CodeText>> answer_;
+  Lane lane_;
+};
+
+}  // namespace fathom::ui

@@ -1,0 +1,90 @@
+// What panels keep between frames. All of it can be made again from the document and the view: nothing here is saved.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph_layout.hpp"
+#include "theme.hpp"
+#include "widgets/canvas.hpp"
+#include "widgets/editor.hpp"
+#include "widgets/text_view.hpp"
+
+namespace fathom::ui {
+
+struct ProgramState {
+  widgets::EditorState editor;
+  std::string file;                               ///< that the history of the editor belongs to
+  std::string sent;                               ///< the document's text as the editor last had it
+  std::map<std::string, std::string> typed_dims;  ///< as they stand in their fields
+  std::string typing;                             ///< the dimension whose field has the keys
+  float list_height = 0;                          ///< of all that is wrong, in the last frame
+  /// Entity colours of names, of one version of the document.
+  std::uint64_t version = 0;
+  std::map<std::string, std::optional<std::size_t>, std::less<>> colours;
+};
+
+struct IrState {
+  /// What the lines were made for.
+  struct Made {
+    std::uint64_t version = 0;
+    std::size_t step = 0, before = 0;
+    bool whole = true;
+    Theme theme = Theme::dark;
+    std::string preview;    ///< SITE=CHOICE that is previewed; empty: none
+    std::vector<int> open;  ///< first lines of folds that were opened
+    friend bool operator==(const Made&, const Made&) = default;
+  } made;
+  std::vector<widgets::TextLine> lines;
+  widgets::TextViewState text;
+};
+
+struct CodeState {
+  struct Made {
+    std::uint64_t version = 0;
+    bool llvm_ir = false;
+    Theme theme = Theme::dark;
+    friend bool operator==(const Made&, const Made&) = default;
+  } made;
+  bool llvm_ir = false;
+  std::vector<widgets::TextLine> lines;
+  widgets::TextViewState text;
+};
+
+struct DerivationState {
+  bool shows_all = false;  ///< with the pure reorderings
+  float em = 4;            ///< of the formulas, in gaps
+  std::string lit;         ///< the name under the mouse, as it was in the last frame
+  struct Made;             ///< boxes and colours, kept while nothing that they depend on changes
+  std::shared_ptr<Made> made;
+};
+
+/// A statement or an argument of the graph of the Math level.
+struct GraphNode {
+  std::string name, type, formula;
+  int group = -1;  ///< statements that share a loop nest have one number
+};
+
+struct GraphState {
+  struct Made {
+    std::uint64_t version = 0;
+    std::size_t step = 0;
+    float scale = 0;  ///< of the fonts: sizes of nodes follow it
+    friend bool operator==(const Made&, const Made&) = default;
+  } made;
+  std::vector<GraphNode> nodes;
+  std::vector<GraphEdge> edges;
+  GraphLayout layout;
+  widgets::CanvasState canvas;
+};
+
+struct CardState {
+  std::map<std::string, DerivationState> derivations;  ///< by consumer
+  std::string open;                                    ///< consumer whose derivation is shown; empty: none
+};
+
+}  // namespace fathom::ui

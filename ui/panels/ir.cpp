@@ -1,0 +1,99 @@
+// The program after the step: its difference from the step before, or from any other, or the whole of it.
+#include <fmt/format.h>
+
+#include "code_lines.hpp"
+#include "command.hpp"
+#include "icons.hpp"
+#include "mirror.hpp"
+#include "panels/panels.hpp"
+#include "words.hpp"
+
+namespace fathom::ui::panels {
+namespace {
+
+/// A new level is shown whole: nothing of it stood in the program before.
+bool is_whole(const App& app, std::size_t step, std::optional<std::size_t> before) {
+  const auto& steps = app.document.shown()->steps();
+  return app.view.whole_text || !before || *before == step || steps[*before].after.level != steps[step].after.level;
+}
+
+/// The same step of the previewed plan; nullptr where there is none, or nothing is previewed.
+const Step* previewed_step(const App& app, const Step& step) {
+  const Preview* preview = app.document.previewed();
+  if (preview == nullptr || preview->shown == nullptr) return nullptr;
+  for (const Step& each : preview->shown->steps())
+    if (each.id == step.id && each.after.level == step.after.level) return &each;
+  return nullptr;
+}
+
+void head(App& app, std::size_t step, std::optional<std::size_t> before, bool whole) {
+  const auto& steps = app.document.shown()->steps();
+  const Preview* preview = previewed_step(app, steps[step]) != nullptr ? app.document.previewed() : nullptr;
+  const std::string what = preview != nullptr ? fmt::format("preview: {} = {}, against the plan as it is", preview->site, preview->choice)
+                           : whole            ? fmt::format("{} program after “{}”", title_of(steps[step].after.level), steps[step].title)
+                                              : fmt::format("after “{}”, against “{}”", steps[step].title, steps[*before].title);
+  const char* const other = app.view.whole_text ? "Difference" : "Whole program";
+  const float buttons = widgets::button_width(other) +
+                        widgets::button_width("Copy", {icons::copy, {}, {}, std::nullopt, widgets::Look::quiet, false, 0}) + 2 * gap(2);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  ImGui::SetCursorScreenPos({at.x, at.y + (metrics().row - font(Font::caption)->FontSize) / 2});
+  widgets::fitted("what", what, width - buttons, Role::muted, Font::caption);
+  ImGui::SetCursorScreenPos({at.x + width - buttons + gap(2), at.y});
+  widgets::ButtonOptions options;
+  options.look = widgets::Look::quiet;
+  options.shortcut = "D";
+  options.tip = "Show the difference or the whole program";
+  if (widgets::button("whole", other, options)) run_command(app, "ir.whole");
+  ImGui::SameLine();
+  options.icon = icons::copy;
+  options.shortcut = "Ctrl+Shift+C";
+  options.tip = "Copy the program after the step";
+  if (widgets::button("copy", "Copy", options)) run_command(app, "ir.copy");
+}
+
+}  // namespace
+
+void ir(App& app) {
+  if (app.document.shown() == nullptr) return widgets::wrapped("The program appears here as soon as its text compiles.", Role::muted);
+  const std::size_t step = app.step();
+  const auto before = compared_step(app);
+  const bool whole = is_whole(app, step, before);
+  head(app, step, before, whole);
+  IrState& state = app.ir;
+  const Step* preview = previewed_step(app, app.document.shown()->steps()[step]);
+  const std::string previewed = preview == nullptr ? "" : app.document.previewed()->site + "=" + app.document.previewed()->choice;
+  IrState::Made wanted{app.document.version(), step, before.value_or(step), whole, app.settings.theme, previewed, state.made.open};
+  const bool other_program = wanted.step != state.made.step || wanted.before != state.made.before || wanted.version != state.made.version;
+  if (other_program) wanted.open.clear();
+  if (!(wanted == state.made) || state.lines.empty()) {
+    const auto text_of = [&](std::size_t at) { return ProgramText{print(app.document.shown()->steps()[at].after), at}; };
+    if (preview != nullptr)
+      state.lines = difference_lines(app, text_of(step), {print(preview->after), step}, wanted.open);
+    else
+      state.lines = whole ? program_lines(app, step) : difference_lines(app, text_of(*before), text_of(step), wanted.open);
+    const bool reveals = preview != nullptr ? previewed != state.made.preview : other_program && !whole;
+    state.made = wanted;
+    if (reveals) {
+      for (std::size_t i = 0; i < state.lines.size(); ++i)
+        if (state.lines[i].mark == '+' || state.lines[i].mark == '-') {
+          state.text.reveal = i;
+          break;
+        }
+    }
+  }
+  const auto emphasis = [&](const widgets::TextLine& line, const std::string& name) {
+    return app.is_selected(line.tag, name)  ? widgets::Emphasis::selected
+           : app.is_hovered(line.tag, name) ? widgets::Emphasis::hovered
+                                            : widgets::Emphasis::none;
+  };
+  const auto events = widgets::text_view("text", state.lines, state.text, emphasis, app.copy);
+  if (events.hovered) app.hovering = {events.hovered->name, state.lines[events.hovered->line].tag};
+  if (events.chosen && !events.chosen->name.empty()) app.selected = {events.chosen->name, state.lines[events.chosen->line].tag};
+  if (events.unfolded) {
+    state.made.open.push_back(state.lines[*events.unfolded].number);
+    state.lines.clear();
+  }
+}
+
+}  // namespace fathom::ui::panels

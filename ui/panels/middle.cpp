@@ -1,0 +1,41 @@
+// The middle panel: one of program, IR, graph and code, with its tabs in the head.
+#include <array>
+
+#include "mirror.hpp"
+#include "panels/panels.hpp"
+
+namespace fathom::ui::panels {
+namespace {
+
+struct TabEntry {
+  Tab tab;
+  const char* id;
+  const char* title;
+  void (*draw)(App&);
+};
+constexpr std::array tabs = std::to_array<TabEntry>({{Tab::program, "program", "Program", program},
+                                                     {Tab::ir, "ir", "IR", ir},
+                                                     {Tab::graph, "graph", "Graph", graph},
+                                                     {Tab::code, "code", "Code", code}});
+
+}  // namespace
+
+void middle(App& app, const Box& box) {
+  widgets::begin_panel("middle", box, {"", false});
+  ImGui::SetCursorScreenPos({box.min.x + gap(2), box.min.y});
+  for (const TabEntry& entry : tabs) {
+    if (widgets::tab(entry.id, entry.title, app.view.tab == entry.tab)) app.view.tab = entry.tab;
+    ImGui::SameLine(0, 0);
+  }
+  ImGui::SetCursorScreenPos({box.min.x + gap(3), box.min.y + metrics().panel_head + gap(1)});
+  for (const TabEntry& entry : tabs)
+    if (app.view.tab == entry.tab) {
+      const MirrorScope scope(entry.id);
+      ImGui::BeginChild(entry.id, {box.width() - 2 * gap(3), box.height() - metrics().panel_head - gap(3)});
+      entry.draw(app);
+      ImGui::EndChild();
+    }
+  widgets::end_panel();
+}
+
+}  // namespace fathom::ui::panels

@@ -1,0 +1,224 @@
+// One line to type into and what it finds below: all commands by name, samples, states of the history, files.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <functional>
+
+#include "command.hpp"
+#include "files.hpp"
+#include "mirror.hpp"
+#include "panels/panels.hpp"
+#include "start.hpp"
+
+namespace fathom::ui::panels {
+namespace {
+
+/// A line of the list.
+struct Entry {
+  std::string id, title, right;
+  std::string disabled;  ///< why; empty: it can be taken
+  std::function<void(App&)> take;
+};
+
+/// Do all letters of the query stand in the title, in order?
+bool matches(std::string_view title, std::string_view query) {
+  std::size_t at = 0;
+  for (const char c : query) {
+    const auto same = [&](char t) { return std::tolower(static_cast<unsigned char>(t)) == std::tolower(static_cast<unsigned char>(c)); };
+    while (at < title.size() && !same(title[at])) ++at;
+    if (at++ == title.size()) return false;
+  }
+  return true;
+}
+
+std::vector<Entry> command_entries(const App& app) {
+  std::vector<Entry> entries;
+  for (const Command& command : commands()) {
+    if (!matches(command.title, app.palette.query)) continue;
+    std::string why = command.disabled(app);
+    entries.push_back({std::string(command.id), std::string(command.title), why.empty() ? std::string(command.shortcut) : why, why,
+                       [run = command.run](App& at) { run(at); }});
+  }
+  return entries;
+}
+
+std::string first_comment(const std::string& text) {
+  if (text.substr(0, 1) != "#") return {};
+  const std::size_t begin = text.find_first_not_of("# "), end = text.find('\n');
+  return begin < end ? text.substr(begin, end - begin) : std::string();
+}
+
+std::vector<Entry> sample_entries(const App& app) {
+  std::vector<Entry> entries;
+  for (const Sample& sample : all_samples())
+    if (matches(sample.name, app.palette.query))
+      entries.push_back(
+          {"sample." + sample.name, sample.name, first_comment(sample.text), {}, [sample](App& at) { open_sample(at, sample); }});
+  return entries;
+}
+
+/// Newest first.
+std::vector<Entry> state_entries(const App& app) {
+  std::vector<Entry> entries;
+  if (app.document.shown() == nullptr) return entries;
+  const session::Session& session = app.document.shown()->session;
+  const std::vector<std::string> lines = session.history();
+  for (std::size_t i = lines.size(); i-- > 0;)
+    if (matches(lines[i], app.palette.query))
+      entries.push_back({fmt::format("state.{}", i),
+                         fmt::format("{}  {}", i + 1, lines[i]),
+                         i == session.place_in_history() ? "now" : "",
+                         {},
+                         [i](App& at) { at.document.go_to_state(i); }});
+  return entries;
+}
+
+bool is_ours(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return path.extension() == ".fathom" || (name.size() > 13 && name.substr(name.size() - 13) == ".session.json");
+}
+
+/// What was typed, then files of its folder that begin so.
+std::vector<Entry> file_entries(const App& app) {
+  constexpr std::size_t most_files = 200;
+  const std::string& typed = app.palette.query;
+  std::vector<Entry> entries;
+  std::error_code error;
+  const std::filesystem::path given(typed.empty() ? "./" : typed);
+  if (!typed.empty() && std::filesystem::is_regular_file(given, error))
+    entries.push_back({"file", typed, "open", {}, [typed](App& at) { open_file(at, typed); }});
+  const std::filesystem::path folder = given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
+  const std::string begin = given.filename().string();
+  std::vector<std::string> found;
+  for (auto at = std::filesystem::directory_iterator(folder, error); !error && at != std::filesystem::directory_iterator();
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const bool is_folder = at->is_directory(error);
+    if ((is_folder || is_ours(at->path())) && name.compare(0, begin.size(), begin) == 0 && (name[0] != '.' || begin.substr(0, 1) == "."))
+      found.push_back((given.has_parent_path() ? (folder / name).string() : name) + (is_folder ? "/" : ""));
+    if (found.size() > most_files) break;
+  }
+  std::sort(found.begin(), found.end());
+  for (const std::string& path : found) {
+    if (path == typed) continue;
+    const bool is_folder = path.back() == '/';
+    entries.push_back({"file." + path, path, is_folder ? "folder" : "", {}, [path, is_folder](App& at) {
+                         if (!is_folder) return open_file(at, path);
+                         at.palette = {true, true, Ask::open, path, 0};
+                       }});
+  }
+  if (entries.empty()) entries.push_back({"none", "There is no such file.", {}, "Type the path of a .fathom or .session.json file.", {}});
+  return entries;
+}
+
+std::vector<Entry> save_entries(const App& app, void (*save)(App&, const std::string&)) {
+  const std::string path = app.palette.query;
+  std::error_code error;
+  const bool exists = std::filesystem::exists(path, error);
+  return {{"save", (exists ? "Replace " : "Save ") + path, "Enter", path.empty() ? "Type the path of a file." : "",
+           [path, save](App& at) { save(at, path); }}};
+}
+
+struct Kind {
+  const char* hint;
+  std::vector<Entry> (*entries)(const App&);
+};
+Kind kind_of(Ask ask) {
+  switch (ask) {
+    case Ask::command:
+      return {"what do you want to do?", command_entries};
+    case Ask::sample:
+      return {"which sample?", sample_entries};
+    case Ask::state:
+      return {"which state of the history?", state_entries};
+    case Ask::open:
+      return {"path of a .fathom or .session.json file", file_entries};
+    case Ask::save_session:
+      return {"path of the session file", [](const App& app) { return save_entries(app, save_session); }};
+    case Ask::save_program:
+      return {"path of the program's file", [](const App& app) { return save_entries(app, save_program); }};
+  }
+  return {"", command_entries};
+}
+
+bool row(const Entry& entry, bool here) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const Box box{at, {at.x + width, at.y + metrics().row}};
+  ImGui::PushID(entry.id.c_str());
+  const bool pressed = ImGui::InvisibleButton("##entry", {std::max(1.0F, width), metrics().row});
+  ImGui::PopID();
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  if (here || ImGui::IsItemHovered())
+    list.AddRectFilled(box.min, box.max, faded(Role::accent, here ? 0.22F : 0.10F), metrics().control_radius);
+  const float y = box.min.y + (box.height() - font(Font::body)->FontSize) / 2, left = box.min.x + gap(2);
+  widgets::draw_text(list, {left, y}, entry.title, colour(entry.disabled.empty() ? Role::text : Role::muted), Font::body);
+  const float room = box.max.x - gap(2) - left - widgets::measure(entry.title, Font::body).x - gap(4);
+  const std::string right = widgets::cut_to(entry.right, std::max(0.0F, room), Font::caption);
+  const ImVec2 extent = widgets::measure(right, Font::caption);
+  widgets::draw_text(list, {box.max.x - gap(2) - extent.x, box.min.y + (box.height() - extent.y) / 2}, right, colour(Role::muted),
+                     Font::caption);
+  mirror().add("command", entry.id, entry.title, box.min, box.max, entry.disabled.empty(), here);
+  return pressed && entry.disabled.empty();
+}
+
+/// The list under the line; the entry that was taken.
+std::optional<Entry> choose(Palette& palette, const std::vector<Entry>& entries) {
+  const int last = static_cast<int>(entries.size()) - 1;
+  const int before = palette.at;
+  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) ++palette.at;
+  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) --palette.at;
+  palette.at = std::clamp(palette.at, 0, std::max(0, last));
+  std::optional<Entry> chosen;
+  ImGui::BeginChild("##entries");
+  for (int i = 0; i <= last; ++i) {
+    const Entry& entry = entries[static_cast<std::size_t>(i)];
+    const bool here = i == palette.at;
+    if (row(entry, here)) chosen = entry;
+    if (here && before != palette.at) ImGui::SetScrollHereY(0.5F);
+    if (here && entry.disabled.empty() && ImGui::IsKeyPressed(ImGuiKey_Enter, false)) chosen = entry;
+  }
+  if (entries.empty()) widgets::wrapped("Nothing has these letters.", Role::muted);
+  ImGui::EndChild();
+  return chosen;
+}
+
+void begin_window() {
+  const ImVec2 screen = ImGui::GetIO().DisplaySize;
+  const float width = std::min(gap(150), screen.x - gap(4));
+  ImGui::SetNextWindowPos({(screen.x - width) / 2, metrics().bar + gap(2)});
+  ImGui::SetNextWindowSize({width, std::min(gap(120), screen.y - metrics().bar - gap(8))});
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, colour(Role::raised));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, metrics().radius);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, hairline());
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {gap(2), gap(2)});
+  ImGui::Begin("##palette", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
+  ImGui::PopStyleVar(3);
+  ImGui::PopStyleColor();
+}
+
+}  // namespace
+
+void palette(App& app) {
+  Palette& palette = app.palette;
+  if (!palette.is_open) return;
+  const MirrorScope scope("palette");
+  begin_window();
+  if (palette.just_opened) {
+    ImGui::SetWindowFocus();
+    ImGui::SetKeyboardFocusHere();
+  }
+  const Kind kind = kind_of(palette.ask);
+  if (widgets::field("query", {}, palette.query, kind.hint)) palette.at = 0;
+  const std::optional<Entry> chosen = choose(palette, kind.entries(app));
+  const bool left = !palette.just_opened && !ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows);
+  ImGui::End();
+  palette.just_opened = false;
+  if (chosen || left || ImGui::IsKeyPressed(ImGuiKey_Escape, false)) palette.is_open = false;
+  if (chosen) chosen->take(app);
+}
+
+}  // namespace fathom::ui::panels

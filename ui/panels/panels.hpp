@@ -1,0 +1,25 @@
+// One function a panel: it draws the state into the box and runs commands. Files are named after the functions.
+#pragma once
+
+#include "app.hpp"
+#include "widgets/basic.hpp"
+
+namespace fathom::ui::panels {
+
+using widgets::Box;
+
+void bar(App&, const Box&);     ///< name of the file, workspaces, target, palette
+void ribbon(App&, const Box&);  ///< the one transport, and the life of the selected value
+void status(App&, const Box&);  ///< what is known of the whole in one line
+void steps(App&, const Box&);
+void middle(App&, const Box&);     ///< tabs: program, IR, graph, code
+void step_card(App&, const Box&);  ///< the step that is looked at: why, cost, decision, refusals
+void palette(App&);
+
+// Tabs of the middle panel; they fill the child window that is open.
+void program(App&);
+void ir(App&);
+void graph(App&);
+void code(App&);
+
+}  // namespace fathom::ui::panels

@@ -1,0 +1,167 @@
+// The ribbon: every step as a dot under its level, the transport, and below them the life of the selected value.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "command.hpp"
+#include "icons.hpp"
+#include "ir/units.hpp"
+#include "mirror.hpp"
+#include "panels/panels.hpp"
+#include "words.hpp"
+
+namespace fathom::ui::panels {
+namespace {
+
+bool is_mine(const Step& step) { return step.decision && step.decision->origin == Origin::by_user; }
+
+/// Filled: changed; hollow: not; square: my choice; in the colour of a check that did not pass.
+void dot(App& app, std::size_t number, ImVec2 centre, float radius) {
+  const Step& step = app.document.shown()->steps()[number];
+  const CheckStatus status = app.document.check(number).status;
+  const bool here = number == app.step();
+  const bool alarming = status == CheckStatus::failed || status == CheckStatus::inconclusive;
+  const ImU32 ink = alarming ? colour(role_of(status)) : here ? colour(Role::accent) : colour(step.changed ? Role::text : Role::muted);
+  const Box box{{centre.x - 2 * radius, centre.y - 2 * radius}, {centre.x + 2 * radius, centre.y + 2 * radius}};
+  ImGui::SetCursorScreenPos(box.min);
+  ImGui::PushID(static_cast<int>(number));
+  const bool focused = mirror().focusable(step.id);
+  const bool pressed = ImGui::InvisibleButton("##dot", {box.width(), box.height()}) || widgets::activated_by_key(focused);
+  const bool hovered = ImGui::IsItemHovered();
+  ImGui::PopID();
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  if (hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  if (here || hovered) list.AddCircle(centre, radius + gap(0.75F), colour(Role::accent), 0, hairline());
+  if (is_mine(step))
+    list.AddRectFilled({centre.x - radius, centre.y - radius}, {centre.x + radius, centre.y + radius}, ink);
+  else if (step.changed)
+    list.AddCircleFilled(centre, radius, ink);
+  else
+    list.AddCircle(centre, radius - hairline() / 2, ink, 0, hairline());
+  widgets::focus_ring(box, focused);
+  widgets::tip(fmt::format("{}\n{}\n{}", step.title, step.says, sentence_of(app.document.check(number))));
+  mirror().add("dot", step.id, step.title, box.min, box.max, true, here);
+  if (pressed) app.go_to(number);
+}
+
+void transport(App& app, float right, float y) {
+  struct Item {
+    const char* command;
+    const char* icon;
+    const char* label;
+  };
+  const Item items[] = {{"step.first", icons::first, ""},
+                        {"step.previous", nullptr, "◀"},
+                        {"step.play", app.playing ? icons::pause : icons::play, ""},
+                        {"step.next", nullptr, "▶"},
+                        {"step.last", icons::last, ""}};
+  float width = 0;
+  for (const Item& item : items)
+    width += widgets::button_width(item.label, {item.icon, {}, {}, std::nullopt, widgets::Look::quiet, false, 0}) + gap(1);
+  ImGui::SetCursorScreenPos({right - width, y});
+  for (const Item& item : items) {
+    const Command* command = command_named(item.command);
+    widgets::ButtonOptions options{
+        item.icon, std::string(command->title), std::string(command->shortcut), std::nullopt, widgets::Look::quiet, false, 0};
+    if (std::string why = command->disabled(app); !why.empty()) options.disabled = std::move(why);
+    if (widgets::button(item.command, item.label, options)) command->run(app);
+    ImGui::SameLine(0, gap(1));
+  }
+}
+
+Role role_of_place(const std::string& place) {
+  if (place == "main memory") return Role::bad;
+  if (place == "tile, on chip") return Role::accent;
+  if (place == "registers") return Role::ok;
+  return Role::muted;
+}
+
+/// The life of the tensor that is selected, or is part of what is selected, at a step.
+const TensorLife* life_at(const App& app, std::size_t number) {
+  const Step& step = app.document.shown()->steps()[number];
+  const TensorLife* found = nullptr;
+  for (const TensorLife& life : step.lives)
+    if (app.is_selected(number, life.tensor.text()) && (found == nullptr || life.bytes > found->bytes)) found = &life;
+  return found;
+}
+
+bool is_same(const TensorLife* a, const TensorLife* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->place == b->place && a->bytes == b->bytes;
+}
+
+/// A band over the dots' columns: where the value lives after each step and how large it is.
+void life_of_selection(App& app, const Box& box, const std::vector<float>& columns) {
+  const MirrorScope scope("life");
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const float y = box.min.y + (box.height() - font(Font::caption)->FontSize) / 2;
+  if (app.selected.is_empty()) {
+    widgets::draw_text(list, {box.min.x, y}, "Click a value in any panel: its life appears here.", colour(Role::muted), Font::caption);
+    mirror().add("text", "empty", "Click a value in any panel: its life appears here.", box.min, box.max);
+    return;
+  }
+  const auto entity = app.colour_of(app.selected.step, app.selected.name);
+  const std::string label = "life of " + app.selected.name;
+  widgets::draw_text(list, {box.min.x, y}, label, entity ? entity_colour(*entity) : colour(Role::text), Font::caption);
+  mirror().add("text", "name", label, box.min, {columns.front(), box.max.y});
+  const std::size_t count = columns.size();
+  for (std::size_t i = 0; i < count;) {
+    const TensorLife* life = life_at(app, i);
+    std::size_t end = i + 1;
+    while (end < count && is_same(life, life_at(app, end))) ++end;
+    const float half = count > 1 ? (columns[1] - columns[0]) / 2 : gap(4);
+    const Box cell{{columns[i] - half + hairline(), box.min.y + gap(0.5F)}, {columns[end - 1] + half - hairline(), box.max.y - gap(0.5F)}};
+    if (life != nullptr) {
+      const Role role = role_of_place(life->place);
+      list.AddRectFilled(cell.min, cell.max, faded(role, 0.28F), metrics().control_radius);
+      std::string words = life->bytes > 0 ? life->place + " " + bytes_text(life->bytes) : life->place;
+      if (widgets::measure(words, Font::caption).x > cell.width() - gap(1)) words = life->bytes > 0 ? bytes_text(life->bytes) : "";
+      if (widgets::measure(words, Font::caption).x <= cell.width() - gap(1))
+        widgets::draw_text(list, {cell.min.x + gap(1), y}, words, colour(Role::text), Font::caption);
+      const std::string whole = fmt::format("{}: {}{}{}", life->tensor.text(), life->place, life->shape.empty() ? "" : ", " + life->shape,
+                                            life->bytes > 0 ? ", " + bytes_text(life->bytes) : "");
+      widgets::tip_over(cell, whole);
+      mirror().add("life", fmt::format("{}", i), whole, cell.min, cell.max);
+    }
+    i = end;
+  }
+}
+
+}  // namespace
+
+void ribbon(App& app, const Box& box) {
+  const MirrorScope scope("ribbon");
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  list.AddRectFilled(box.min, box.max, colour(Role::panel));
+  list.AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colour(Role::line), hairline());
+  if (app.document.shown() == nullptr) return;
+  const auto& steps = app.document.shown()->steps();
+  const float transport_width = gap(45), label_width = gap(26), edge = gap(3), middle = box.min.y + box.height() * 0.36F;
+  transport(app, box.max.x - edge, middle - metrics().row / 2);
+
+  const float left = box.min.x + edge + label_width, room = box.max.x - edge - transport_width - left;
+  std::size_t levels = 1;
+  for (std::size_t i = 1; i < steps.size(); ++i) levels += steps[i].level != steps[i - 1].level ? 1 : 0;
+  // A level's name takes the place of two dots.
+  const float pitch = room / static_cast<float>(steps.size() + 2 * levels);
+  const float radius = std::clamp(pitch / 4, gap(0.75F), gap(1.25F));
+  std::vector<float> columns;
+  float x = left;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i == 0 || steps[i].level != steps[i - 1].level) {
+      if (i != 0) list.AddLine({x, middle - gap(2)}, {x, middle + gap(2)}, colour(Role::line), hairline());
+      const std::string level = title_of(steps[i].level);
+      const bool here = steps[app.step()].level == steps[i].level;
+      widgets::draw_text(list, {x + gap(1), middle - font(Font::caption)->FontSize / 2}, level, colour(here ? Role::text : Role::muted),
+                         Font::caption);
+      mirror().add("text", "level." + level, level, {x, middle - gap(2)}, {x + 2 * pitch, middle + gap(2)});
+      x += 2 * pitch;
+    }
+    columns.push_back(x + pitch / 2);
+    dot(app, i, {x + pitch / 2, middle}, radius);
+    x += pitch;
+  }
+  life_of_selection(app, {{box.min.x + edge, box.min.y + box.height() * 0.68F}, {box.max.x - edge, box.max.y - gap(0.5F)}}, columns);
+}
+
+}  // namespace fathom::ui::panels

@@ -1,0 +1,33 @@
+#include "platform/cpu_code.hpp"
+
+#include <fmt/format.h>
+
+#include "codegen/cpu/loader.hpp"
+#include "ir/kernel.hpp"
+
+namespace fathom::ui {
+namespace {
+
+std::string taken(const fathom_cpu_api& api, char* text) {
+  if (text == nullptr) return {};
+  std::string copy = text;
+  api.free_text(text);
+  return copy;
+}
+
+}  // namespace
+
+Result<CodeText> cpu_code(const kernel::Module& module) {
+  const auto plugin = cpu::load_plugin();
+  if (!plugin) return tl::unexpected<Refusal>(plugin.error());
+  const fathom_cpu_api& api = **plugin;
+  char* error = nullptr;
+  fathom_cpu_module* compiled = api.compile(print(module).c_str(), &error);
+  if (compiled == nullptr) return refuse(taken(api, error));
+  CodeText text{fmt::format("LLVM for {}, {} lanes of f32", api.host_cpu(), api.vector_lanes()), taken(api, api.assembly(compiled)),
+                taken(api, api.llvm_ir(compiled))};
+  api.free_module(compiled);
+  return text;
+}
+
+}  // namespace fathom::ui

@@ -1,0 +1,153 @@
+// The desktop: one window by GLFW and OpenGL 3. It sleeps until there is input or something has arrived, and draws nothing else.
+#include <GLFW/glfw3.h>
+#include <backends/imgui_impl_glfw.h>
+#include <backends/imgui_impl_opengl3.h>
+#include <imgui.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "app.hpp"
+#include "fonts.hpp"
+#include "mirror.hpp"
+#include "platform/cpu_code.hpp"
+#include "platform/home.hpp"
+#include "start.hpp"
+#include "theme.hpp"
+
+namespace {
+
+using fathom::ui::App;
+
+constexpr int settling_frames = 3;  // Dear ImGui answers an input in the frame after it
+
+struct Window {
+  GLFWwindow* handle = nullptr;
+  float scale = 0;  ///< that fonts and theme were made for
+  fathom::ui::Theme theme{};
+  int frames_due = settling_frames;
+  std::string mirror_file;  ///< written whenever the screen has settled; empty: not at all
+};
+
+void on_error(int, const char* text) { std::fprintf(stderr, "fathom: the window system says: %s\n", text); }
+
+float screen_scale(GLFWwindow* window) {
+  float x = 1, y = 1;
+  glfwGetWindowContentScale(window, &x, &y);
+  return x;
+}
+
+void follow_settings(Window& window, const App& app) {
+  const float scale = screen_scale(window.handle) * app.settings.scale;
+  if (scale != window.scale) {
+    fathom::ui::build_fonts(*ImGui::GetIO().Fonts, scale);
+    ImGui_ImplOpenGL3_DestroyFontsTexture();
+    ImGui_ImplOpenGL3_CreateFontsTexture();
+  } else if (app.settings.theme == window.theme) {
+    return;
+  }
+  window.scale = scale;
+  window.theme = app.settings.theme;
+  fathom::ui::apply_theme(window.theme, scale);
+}
+
+void draw(Window& window, App& app) {
+  follow_settings(window, app);
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui_ImplGlfw_NewFrame();
+  ImGui::NewFrame();
+  ImGui::PushFont(fathom::ui::font(fathom::ui::Font::body));
+  app.frame();
+  ImGui::PopFont();
+  ImGui::Render();
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window.handle, &width, &height);
+  glViewport(0, 0, width, height);
+  glClear(GL_COLOR_BUFFER_BIT);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  glfwSwapBuffers(window.handle);
+}
+
+void write_mirror(const Window& window) {
+  if (window.mirror_file.empty()) return;
+  const std::string next = window.mirror_file + ".next";
+  std::ofstream(next) << fathom::ui::mirror().json();
+  std::rename(next.c_str(), window.mirror_file.c_str());  // readers never see half a file
+}
+
+void loop(Window& window, App& app, fathom::ui::Recovery& recovery) {
+  constexpr double frame_seconds = 1.0 / 60;
+  while (!glfwWindowShouldClose(window.handle) && !app.wants_to_quit) {
+    const bool soon = window.frames_due > 0 || app.is_animating() || ImGui::GetIO().WantTextInput;  // a caret blinks
+    if (window.frames_due > 0)
+      glfwPollEvents();
+    else if (soon)
+      glfwWaitEventsTimeout(frame_seconds * 15);
+    else
+      glfwWaitEvents();
+    draw(window, app);
+    if (--window.frames_due == 0) {
+      write_mirror(window);
+      recovery.keep(app);
+    }
+    if (window.frames_due < 0) window.frames_due = settling_frames;  // an event woke us
+  }
+}
+
+void on_drop(GLFWwindow* handle, int count, const char** paths) {
+  if (count > 0) fathom::ui::open_file(*static_cast<App*>(glfwGetWindowUserPointer(handle)), paths[0]);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const auto start = fathom::ui::parse_start({arguments + 1, arguments + count});
+  if (!start) {
+    std::fprintf(stderr, "%s\n", start.error().c_str());
+    return 2;
+  }
+  glfwSetErrorCallback(on_error);
+  if (glfwInit() == 0) {
+    std::fprintf(stderr, "fathom: no window can be opened here. `fathom demo` and `fathom help` work without a screen.\n");
+    return 2;
+  }
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+  glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+  glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
+  Window window;
+  window.handle = glfwCreateWindow(start->width, start->height, "Fathom", nullptr, nullptr);
+  if (window.handle == nullptr) {
+    std::fprintf(stderr, "fathom: this screen has no OpenGL 3.3. `fathom demo` and `fathom help` work without it.\n");
+    glfwTerminate();
+    return 2;
+  }
+  glfwMakeContextCurrent(window.handle);
+  glfwSwapInterval(1);
+  ImGui::CreateContext();
+  ImGui::GetIO().IniFilename = nullptr;
+  {
+    App app([] { glfwPostEmptyEvent(); });
+    app.copy = [&](const std::string& text) { glfwSetClipboardString(window.handle, text.c_str()); };
+    app.machine_code.generate = fathom::ui::cpu_code;
+    app.settings = start->has_look ? start->settings : fathom::ui::read_settings();
+    window.mirror_file = start->mirror_file;
+    glfwSetWindowUserPointer(window.handle, &app);
+    glfwSetDropCallback(window.handle, on_drop);
+    ImGui_ImplGlfw_InitForOpenGL(window.handle, true);
+    ImGui_ImplOpenGL3_Init("#version 150");
+    fathom::ui::Recovery recovery;
+    app.left_behind = recovery.left_behind().value_or("");
+    fathom::ui::open_start(app, *start);
+    loop(window, app, recovery);
+    if (!start->has_look) fathom::ui::write_settings(app.settings);
+  }
+  ImGui_ImplOpenGL3_Shutdown();
+  ImGui_ImplGlfw_Shutdown();
+  ImGui::DestroyContext();
+  glfwDestroyWindow(window.handle);
+  glfwTerminate();
+  return 0;
+}

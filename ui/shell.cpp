@@ -1,0 +1,56 @@
+#include "shell.hpp"
+
+#include <imgui.h>
+
+#include "panels/panels.hpp"
+
+namespace fathom::ui {
+namespace {
+
+using widgets::Box;
+
+/// Left, middle and right panel with what moves the borders between them; one alone where it is maximised.
+void explore(App& app, const Box& box) {
+  const float between = gap(2);
+  if (app.view.maximised == "steps") return panels::steps(app, box);
+  if (app.view.maximised == "middle") return panels::middle(app, box);
+  if (app.view.maximised == "card") return panels::step_card(app, box);
+  const float left = box.min.x + app.view.left * box.width(), right = box.max.x - app.view.right * box.width();
+  panels::steps(app, {box.min, {left - between / 2, box.max.y}});
+  panels::middle(app, {{left + between / 2, box.min.y}, {right - between / 2, box.max.y}});
+  panels::step_card(app, {{right + between / 2, box.min.y}, box.max});
+  widgets::splitter("left", {{left - between / 2, box.min.y}, {left + between / 2, box.max.y}}, true, app.view.left, box.width(), 0.12F,
+                    0.40F);
+  float kept = 1 - app.view.right;
+  widgets::splitter("right", {{right - between / 2, box.min.y}, {right + between / 2, box.max.y}}, true, kept, box.width(), 0.55F, 0.82F);
+  app.view.right = 1 - kept;
+}
+
+}  // namespace
+
+void draw_shell(App& app) {
+  const ImVec2 size = ImGui::GetIO().DisplaySize;
+  ImGui::SetNextWindowPos({0, 0});
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+  ImGui::Begin("##shell", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav);
+  ImGui::PopStyleVar();
+  const Metrics& sizes = metrics();
+  float top = 0;
+  const auto strip = [&](float height) {
+    const Box box{{0, top}, {size.x, top + height}};
+    top += height;
+    return box;
+  };
+  panels::bar(app, strip(sizes.bar));
+  panels::ribbon(app, strip(sizes.ribbon));
+  const float edge = gap(2);
+  explore(app, {{edge, top + edge}, {size.x - edge, size.y - sizes.status - edge}});
+  panels::status(app, {{0, size.y - sizes.status}, size});
+  ImGui::End();
+  panels::palette(app);
+}
+
+}  // namespace fathom::ui

@@ -1,0 +1,32 @@
+// What the explorer is started with, and opening files: the same for every platform.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "app.hpp"
+
+namespace fathom::ui {
+
+struct Start {
+  std::string file;  ///< program, session file or name of a sample; empty: the first sample
+  std::string target = "x86-64";
+  int width = 1280, height = 800;
+  Settings settings;        ///< counts where `has_look`
+  bool has_look = false;    ///< theme or scale were given: those kept from the last time are neither read nor written
+  std::string mirror_file;  ///< for tests: what the screen holds, as JSON
+};
+/// The error is for the terminal.
+[[nodiscard]] tl::expected<Start, std::string> parse_start(const std::vector<std::string>& arguments);
+void open_start(App&, const Start&);
+/// A program or a session file; what is wrong is said in the window.
+void open_file(App&, const std::string& path);
+
+struct Sample {
+  std::string name, text;
+};
+[[nodiscard]] std::vector<Sample> all_samples();
+void open_sample(App&, const Sample&);
+
+}  // namespace fathom::ui

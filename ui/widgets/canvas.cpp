@@ -1,0 +1,58 @@
+#include "widgets/canvas.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mirror.hpp"
+
+namespace fathom::ui::widgets {
+namespace {
+
+constexpr float least_zoom = 0.1F, most_zoom = 4, zoom_of_a_notch = 1.15F;
+
+void fit(CanvasState& state, const Box& box, ImVec2 size) {
+  const float room = gap(4);
+  const float wide = (box.width() - 2 * room) / std::max(1.0F, size.x), high = (box.height() - 2 * room) / std::max(1.0F, size.y);
+  state.zoom = std::clamp(std::min(wide, high), least_zoom, 1.0F);  // never larger than life: text is sharpest so
+  state.offset = {(box.width() - size.x * state.zoom) / 2, (box.height() - size.y * state.zoom) / 2};
+  state.fit = false;
+}
+
+void zoom_at(CanvasState& state, ImVec2 point, float factor) {
+  const float zoom = std::clamp(state.zoom * factor, least_zoom, most_zoom);
+  const float by = zoom / state.zoom;
+  state.offset = {point.x - (point.x - state.offset.x) * by, point.y - (point.y - state.offset.y) * by};
+  state.zoom = zoom;
+}
+
+}  // namespace
+
+Canvas begin_canvas(std::string_view id, CanvasState& state, ImVec2 size) {
+  const ImVec2 corner = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  Canvas canvas;
+  canvas.box = {corner, {corner.x + std::max(1.0F, room.x), corner.y + std::max(1.0F, room.y)}};
+  ImGui::PushID(id.data(), id.data() + id.size());
+  ImGui::InvisibleButton("##canvas", {canvas.box.width(), canvas.box.height()});
+  ImGui::PopID();
+  const ImGuiIO& io = ImGui::GetIO();
+  canvas.is_hovered = ImGui::IsItemHovered();
+  if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+    state.offset.x += io.MouseDelta.x;
+    state.offset.y += io.MouseDelta.y;
+  }
+  canvas.clicked =
+      ImGui::IsItemDeactivated() && canvas.is_hovered && io.MouseDragMaxDistanceSqr[0] < io.MouseDragThreshold * io.MouseDragThreshold;
+  if (canvas.is_hovered && io.MouseWheel != 0)
+    zoom_at(state, {io.MousePos.x - corner.x, io.MousePos.y - corner.y}, std::pow(zoom_of_a_notch, io.MouseWheel));
+  if (!io.WantTextInput && ImGui::IsKeyPressed(ImGuiKey_F, false) && !io.KeyCtrl) state.fit = true;
+  if (state.fit) fit(state, canvas.box, size);
+  canvas.origin = {corner.x + state.offset.x, corner.y + state.offset.y};
+  canvas.zoom = state.zoom;
+  mirror().add("canvas", id, {}, canvas.box.min, canvas.box.max);
+  ImGui::PushClipRect(canvas.box.min, canvas.box.max, true);
+  return canvas;
+}
+
+void end_canvas() { ImGui::PopClipRect(); }
+
+}  // namespace fathom::ui::widgets
