@@ -12,7 +12,7 @@ namespace fathom::cli {
 namespace {
 
 constexpr std::int64_t reference_budget = 400'000'000;  // operations on one element each: a few seconds on a laptop
-constexpr std::int64_t block_rows = 4;                  // rows that are evaluated together, so that memory stays small at any size
+constexpr std::int64_t block_rows = 2;                  // rows that are evaluated together, so that memory stays small at any size
 constexpr std::int64_t rows_a_lane = 64;
 constexpr std::int64_t row_elements = 256;  // of a row that are compared at once
 constexpr std::size_t most_lanes = 4096;
@@ -133,14 +133,27 @@ const DeviceArray& array_of(const math::Program& program, const math::Parameter&
   return arguments.arrays[program.params.size() + at];
 }
 
+/// Blocks are few elements: how many of them may be undetermined is judged of all together, by `finish`.
 void add(Verdict& verdict, const CheckCase& one) {
   verdict.elements += one.elements;
+  verdict.undetermined += one.undetermined;
   verdict.worst.add(one.max_error, one.bound);
-  const bool is_worse =
-      one.status == CheckStatus::failed || (one.status == CheckStatus::inconclusive && verdict.status == CheckStatus::passed);
-  if (!is_worse || verdict.status == CheckStatus::failed) return;
-  verdict.status = one.status;
+  if (verdict.status == CheckStatus::failed || one.status == CheckStatus::passed) return;
+  if (one.status == CheckStatus::failed) verdict.status = one.status;
   verdict.detail = one.detail;
+}
+
+Verdict finish(Verdict verdict) {
+  if (verdict.status == CheckStatus::failed) return verdict;
+  if (verdict.undetermined > interp::undetermined_always && interp::says_too_little(verdict.undetermined, verdict.elements)) {
+    verdict.status = CheckStatus::inconclusive;
+    verdict.detail = fmt::format("{} of {} elements are undetermined", verdict.undetermined, verdict.elements);
+  } else if (verdict.elements == 0 && !verdict.detail.empty()) {
+    verdict.status = CheckStatus::inconclusive;  // no block had a value: the last one says why
+  } else {
+    verdict.detail.clear();
+  }
+  return verdict;
 }
 
 /// Compares blocks of the group until the budget is spent.
@@ -199,7 +212,7 @@ Result<Verdict> verify(const session::Compilation& compilation, const interp::Ar
     if (auto done = compare_rows(verdict, program, *references, group, arguments, session::tile_edges(compilation, false), budget); !done)
       return tl::unexpected<Refusal>(done.error());
   }
-  return verdict;
+  return finish(std::move(verdict));
 }
 
 }  // namespace fathom::cli

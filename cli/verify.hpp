@@ -10,6 +10,7 @@ struct Verdict {
   CheckStatus status = CheckStatus::passed;
   interp::Worst worst;
   std::int64_t elements = 0;      ///< compared
+  std::int64_t undetermined = 0;  ///< those of them of which the reference cannot say what is right
   std::int64_t rows = 0, of = 0;  ///< compared, and all that there are (a row runs along the last axis of a result)
   std::string detail;             ///< of a failed or inconclusive part
 };

@@ -39,6 +39,15 @@ void open_text(App& app, const std::string& name, std::string text, const std::s
   app.document.open(inputs_of(name, std::move(text), target));
 }
 
+std::string title_of(const std::string& name, std::string_view text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  if (line.substr(0, 1) != "#") return {};
+  line.remove_prefix(std::min(line.find_first_not_of("# "), line.size()));
+  const std::string file = name + ".fathom: ";
+  if (line.substr(0, file.size()) == file) line.remove_prefix(file.size());
+  return std::string(line);
+}
+
 bool parse_size(const std::string& text, Start& start) {
   char between = 0;
   std::istringstream in(text);
@@ -85,7 +94,8 @@ tl::expected<Start, std::string> parse_start(const std::vector<std::string>& arg
 
 std::vector<Sample> all_samples() {
   std::vector<Sample> all;
-  for (unsigned i = 0; i < samples_count; ++i) all.push_back({samples[i].name, samples[i].text});
+  for (unsigned i = 0; i < samples_count; ++i)
+    all.push_back({samples[i].name, samples[i].text, title_of(samples[i].name, samples[i].text)});
   return all;
 }
 

@@ -25,6 +25,7 @@ void open_file(App&, const std::string& path);
 
 struct Sample {
   std::string name, text;
+  std::string title;  ///< its first comment line, without its own name
 };
 [[nodiscard]] std::vector<Sample> all_samples();
 void open_sample(App&, const Sample&);

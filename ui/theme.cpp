@@ -24,6 +24,7 @@ ImU32 packed(unsigned rgb, float opacity = 1) {
 
 }  // namespace
 
+Theme current_theme() { return palette == &dark ? Theme::dark : Theme::light; }
 ImU32 colour(Role role) { return packed(palette->roles[static_cast<std::size_t>(role)]); }
 ImU32 faded(Role role, float opacity) { return packed(palette->roles[static_cast<std::size_t>(role)], opacity); }
 ImU32 entity_colour(std::size_t number) { return packed(palette->entities[number % palette->entities.size()]); }

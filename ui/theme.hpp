@@ -12,6 +12,8 @@ enum class Theme : unsigned char { dark, light };
 
 /// Sets Dear ImGui's style; `scale` is device pixels for one of the layout's.
 void apply_theme(Theme, float scale);
+/// That colours are of: a setting that changes in a frame counts from the next one on.
+[[nodiscard]] Theme current_theme();
 [[nodiscard]] ImU32 colour(Role);
 [[nodiscard]] ImU32 faded(Role, float opacity);
 /// Colour of a tensor of the source, by its number (session::Provenance::colour).

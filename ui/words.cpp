@@ -39,6 +39,10 @@ Role role_of(CheckStatus status) {
   }
 }
 
+Role role_of(Severity severity) {
+  return severity == Severity::error ? Role::bad : severity == Severity::warning ? Role::warn : Role::muted;
+}
+
 std::string sentence_of(const Check& check) {
   const std::string sign = sign_of(check.status);
   switch (check.status) {

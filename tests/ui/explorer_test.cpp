@@ -94,6 +94,35 @@ TEST(Explorer, says_why_a_command_is_disabled_and_runs_every_other_from_the_pale
   }
 }
 
+TEST(Explorer, opens_every_derivation_by_mouse) {
+  Explorer explorer;
+  explorer.open("attention", "blackboard");
+  const auto& steps = explorer.app.document.shown()->steps();
+  for (std::size_t i = 0; i < steps.size() && steps[i].fusions.empty(); ++i) explorer.app.go_to(i + 1);
+  explorer.frame();
+  explorer.frame();
+  const std::vector<Fusion>& fusions = steps[explorer.app.step()].fusions;
+  ASSERT_GT(fusions.size(), 2U);
+  for (const Fusion& fusion : fusions) {
+    explorer.app.card.open.clear();
+    explorer.frame();
+    explorer.frame();
+    ASSERT_TRUE(explorer.click("card/why." + fusion.consumer.text() + "/open"));
+    EXPECT_EQ(explorer.app.card.open, fusion.consumer.text());
+  }
+}
+
+TEST(Explorer, a_change_of_theme_leaves_no_text_in_the_colours_of_the_other) {
+  Explorer explorer;
+  explorer.open("softmax");
+  const ImU32 dark = explorer.app.ir.lines.at(0).stretches.at(0).ink;
+  run_command(explorer.app, "view.theme");
+  explorer.frame();  // the platform follows the setting before the next frame
+  apply_theme(explorer.app.settings.theme, 1);
+  explorer.frame();
+  EXPECT_NE(explorer.app.ir.lines.at(0).stretches.at(0).ink, dark);
+}
+
 TEST(Explorer, a_text_that_does_not_compile_keeps_the_last_state_and_says_what_is_wrong) {
   Explorer explorer;
   explorer.open("softmax");

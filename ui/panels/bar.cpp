@@ -29,7 +29,9 @@ void target_menu(App& app) {
   options.tip = "The machine that the program is lowered for";
   options.look = widgets::Look::quiet;
   if (widgets::button("target", now + " ▾", options)) ImGui::OpenPopup("targets");
+  ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + gap(1)}, ImGuiCond_Appearing);
   if (!ImGui::BeginPopup("targets")) return;
+  if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::CloseCurrentPopup();
   for (const Target& target : targets()) {
     const std::string name = target.name.text();
     widgets::ButtonOptions row;

@@ -51,7 +51,7 @@ void code(App& app) {
   ImGui::SameLine();
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (metrics().row - font(Font::caption)->FontSize) / 2);
   widgets::fitted("maker", answer->maker, ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);
-  const CodeState::Made wanted{app.document.version(), state.llvm_ir, app.settings.theme};
+  const CodeState::Made wanted{app.document.version(), state.llvm_ir, current_theme()};
   if (!(state.made == wanted)) {
     state.lines = lines_of_code(state.llvm_ir ? answer->llvm_ir : answer->assembly);
     state.made = wanted;

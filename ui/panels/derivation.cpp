@@ -74,7 +74,7 @@ void make(const App& app, const Fusion& fusion, DerivationState& state, float wi
   if (!state.made) state.made = std::make_shared<Made>();
   Made& made = *state.made;
   if (made.version == app.document.version() && made.step == app.step() && made.consumer == fusion.consumer &&
-      made.all == state.shows_all && made.em == em && made.width == width && made.theme == app.settings.theme)
+      made.all == state.shows_all && made.em == em && made.width == width && made.theme == current_theme())
     return;
   made = {};
   made.version = app.document.version();
@@ -83,7 +83,7 @@ void make(const App& app, const Fusion& fusion, DerivationState& state, float wi
   made.all = state.shows_all;
   made.em = em;
   made.width = width;
-  made.theme = app.settings.theme;
+  made.theme = current_theme();
   if (fusion.repair)
     for (const math::Carried& carried : fusion.repair->carried)
       made.laws.push_back(widgets::lay_out_relation(symbol(carried.name), "←", carried.move, em, width));

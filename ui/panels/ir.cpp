@@ -1,6 +1,8 @@
 // The program after the step: its difference from the step before, or from any other, or the whole of it.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "code_lines.hpp"
 #include "command.hpp"
 #include "icons.hpp"
@@ -24,6 +26,12 @@ const Step* previewed_step(const App& app, const Step& step) {
   for (const Step& each : preview->shown->steps())
     if (each.id == step.id && each.after.level == step.after.level) return &each;
   return nullptr;
+}
+
+/// Of equal programs the program itself.
+std::vector<widgets::TextLine> difference_or_program(const App& app, const ProgramText& before, const ProgramText& after,
+                                                     const std::vector<int>& open) {
+  return before.text == after.text ? program_lines(app, after.step) : difference_lines(app, before, after, open);
 }
 
 void head(App& app, std::size_t step, std::optional<std::size_t> before, bool whole) {
@@ -63,7 +71,7 @@ void ir(App& app) {
   IrState& state = app.ir;
   const Step* preview = previewed_step(app, app.document.shown()->steps()[step]);
   const std::string previewed = preview == nullptr ? "" : app.document.previewed()->site + "=" + app.document.previewed()->choice;
-  IrState::Made wanted{app.document.version(), step, before.value_or(step), whole, app.settings.theme, previewed, state.made.open};
+  IrState::Made wanted{app.document.version(), step, before.value_or(step), whole, current_theme(), previewed, state.made.open};
   const bool other_program = wanted.step != state.made.step || wanted.before != state.made.before || wanted.version != state.made.version;
   if (other_program) wanted.open.clear();
   if (!(wanted == state.made) || state.lines.empty()) {
@@ -71,7 +79,7 @@ void ir(App& app) {
     if (preview != nullptr)
       state.lines = difference_lines(app, text_of(step), {print(preview->after), step}, wanted.open);
     else
-      state.lines = whole ? program_lines(app, step) : difference_lines(app, text_of(*before), text_of(step), wanted.open);
+      state.lines = whole ? program_lines(app, step) : difference_or_program(app, text_of(*before), text_of(step), wanted.open);
     const bool reveals = preview != nullptr ? previewed != state.made.preview : other_program && !whole;
     state.made = wanted;
     if (reveals) {
@@ -82,6 +90,10 @@ void ir(App& app) {
         }
     }
   }
+  const bool has_changes = std::any_of(state.lines.begin(), state.lines.end(),
+                                       [](const widgets::TextLine& line) { return line.mark == '+' || line.mark == '-'; });
+  if (!whole && preview == nullptr && !has_changes)
+    widgets::wrapped("This step changes no line of the program.", Role::muted, Font::caption);
   const auto emphasis = [&](const widgets::TextLine& line, const std::string& name) {
     return app.is_selected(line.tag, name)  ? widgets::Emphasis::selected
            : app.is_hovered(line.tag, name) ? widgets::Emphasis::hovered

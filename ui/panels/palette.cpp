@@ -44,18 +44,11 @@ std::vector<Entry> command_entries(const App& app) {
   return entries;
 }
 
-std::string first_comment(const std::string& text) {
-  if (text.substr(0, 1) != "#") return {};
-  const std::size_t begin = text.find_first_not_of("# "), end = text.find('\n');
-  return begin < end ? text.substr(begin, end - begin) : std::string();
-}
-
 std::vector<Entry> sample_entries(const App& app) {
   std::vector<Entry> entries;
   for (const Sample& sample : all_samples())
     if (matches(sample.name, app.palette.query))
-      entries.push_back(
-          {"sample." + sample.name, sample.name, first_comment(sample.text), {}, [sample](App& at) { open_sample(at, sample); }});
+      entries.push_back({"sample." + sample.name, sample.name, sample.title, {}, [sample](App& at) { open_sample(at, sample); }});
   return entries;
 }
 

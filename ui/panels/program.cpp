@@ -11,6 +11,7 @@
 #include "mirror.hpp"
 #include "panels/panels.hpp"
 #include "start.hpp"
+#include "words.hpp"
 
 namespace fathom::ui::panels {
 namespace {
@@ -34,16 +35,6 @@ std::vector<std::string_view> lines_in(std::string_view text) {
 }
 
 // ---- samples ----
-/// The first line of the text where it is a comment, without the name of the file, which stands above it.
-std::string first_comment(const Sample& sample) {
-  std::string_view line = lines_in(sample.text).front();
-  if (line.substr(0, 1) != "#") return {};
-  line.remove_prefix(std::min(line.find_first_not_of("# "), line.size()));
-  const std::string file = sample.name + ".fathom: ";
-  if (line.substr(0, file.size()) == file) line.remove_prefix(file.size());
-  return std::string(line);
-}
-
 widgets::ButtonOptions samples_look() {
   widgets::ButtonOptions options;
   options.icon = icons::chevron_down;
@@ -68,7 +59,7 @@ void samples(App& app) {
       }
       ImGui::SetCursorPos({ImGui::GetCursorPosX() + gap(2), ImGui::GetCursorPosY() - gap(2)});
       ImGui::PushTextWrapPos(gap(110));
-      widgets::text(first_comment(sample), Role::muted, Font::caption);
+      widgets::text(sample.title, Role::muted, Font::caption);
       ImGui::PopTextWrapPos();
     }
     if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::CloseCurrentPopup();
@@ -203,10 +194,6 @@ std::vector<Completion> completions(const App& app, std::string_view before) {
 }
 
 // ---- what is wrong ----
-Role role_of(Severity severity) {
-  return severity == Severity::error ? Role::bad : severity == Severity::warning ? Role::warn : Role::muted;
-}
-
 bool has_place(const SourceSpan& span, const std::string& text) {
   return span.source == 0 && span.begin <= text.size() && (span.begin > 0 || span.end > 0);
 }

@@ -32,7 +32,10 @@ void dot(App& app, std::size_t number, ImVec2 centre, float radius) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   if (hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   if (here || hovered) list.AddCircle(centre, radius + gap(0.75F), colour(Role::accent), 0, hairline());
-  if (is_mine(step))
+  if (alarming)  // a sign of its own, not its colour alone
+    widgets::draw_text(list, {centre.x - widgets::measure(sign_of(status), Font::body).x / 2, centre.y - font(Font::body)->FontSize / 2},
+                       sign_of(status), ink, Font::body);
+  else if (is_mine(step))
     list.AddRectFilled({centre.x - radius, centre.y - radius}, {centre.x + radius, centre.y + radius}, ink);
   else if (step.changed)
     list.AddCircleFilled(centre, radius, ink);

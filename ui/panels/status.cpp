@@ -56,7 +56,7 @@ void status(App& app, const Box& box) {
     const Diagnostic& first = app.document.diagnostics().front();
     widgets::fitted(
         "diagnostic",
-        "The text does not compile: " + first.message + (app.document.shown() != nullptr ? " The last state that did is shown." : ""),
+        "The text does not compile: " + first.message + (app.document.shown() != nullptr ? ". The last state that did is shown." : ""),
         box.width() - gap(6), Role::bad, Font::caption);
     return;
   }

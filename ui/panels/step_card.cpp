@@ -23,8 +23,9 @@ void cost_row(std::string_view label, double before, double after, const std::st
   const float start = ImGui::GetCursorPosX(), column = gap(22);
   widgets::text(label, Role::muted);
   ImGui::SameLine(start + column);
-  const Role role = after < before ? Role::ok : after > before ? Role::warn : Role::text;
-  widgets::text(change_of(before_text, after_text), role);
+  if (before_text == after_text) return widgets::text(after_text);
+  const bool is_less = after < before;  // said by the sign too, not by the colour alone
+  widgets::text(fmt::format("{} {}", is_less ? "▼" : "▲", change_of(before_text, after_text)), is_less ? Role::ok : Role::warn);
 }
 
 void cost(const Cost& before, const Cost& after) {
@@ -89,20 +90,23 @@ std::vector<const Fusion*> fusions_at(const App& app, const Step& step) {
   return found;
 }
 
-std::string verdict_of(const Fusion& fusion) { return fusion.refusal ? "needs another pass" : std::string(name(fusion.kind)); }
+std::string verdict_of(const Fusion& fusion) {
+  if (fusion.refusal) return "needs another pass, why";
+  return std::string(name(fusion.kind)) + (fusion.derivation.empty() ? "" : ", derivation");
+}
 
 void why_it_is_legal(App& app, const Step& step) {
   const std::vector<const Fusion*> fusions = fusions_at(app, step);
   if (fusions.empty()) return;
-  heading("Why it is legal");
+  const bool is_refused = fusions.size() == 1 && fusions.front()->refusal;
+  heading(is_refused ? "Why it cannot share the loop" : "Why it is legal");
   for (const Fusion* fusion : fusions) {
     const std::string consumer = fusion->consumer.text();
     const MirrorScope scope("why." + consumer);
-    const bool is_open = app.card.open == consumer;
-    if (widgets::link("open",
-                      fmt::format("{} {}: {}{}", is_open ? "▾" : "▸", consumer, verdict_of(*fusion), is_open ? "" : ", derivation")))
-      app.card.open = is_open ? "" : consumer;
     ImGui::PushID(consumer.c_str());
+    const bool is_open = app.card.open == consumer;
+    if (widgets::link("open", fmt::format("{} {}: {}", is_open ? "▾" : "▸", consumer, verdict_of(*fusion))))
+      app.card.open = is_open ? "" : consumer;
     if (is_open) derivation(app, *fusion, app.card.derivations[consumer]);
     ImGui::PopID();
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "command.hpp"
 #include "icons.hpp"
@@ -25,6 +26,8 @@ bool is_listed(const App& app, const Step& step) {
   return filter.empty() || lower(step.title + " " + step.says + " " + step.id + " " + step.rule).find(filter) != std::string::npos;
 }
 
+constexpr double least_shown = 0.01;  ///< of what is stored: a counter of four bytes is no news
+
 /// Bytes of intermediates in main memory.
 double stored(const Step& step) {
   double total = 0;
@@ -37,7 +40,7 @@ double stored(const Step& step) {
 std::string saving(const std::vector<Step>& steps, std::size_t number) {
   if (number == 0) return {};
   const double before = stored(steps[number - 1]), after = stored(steps[number]);
-  if (before == after) return {};
+  if (std::abs(before - after) < least_shown * std::max(before, after)) return {};
   return (after < before ? "−" : "+") + bytes_text(std::max(before, after) - std::min(before, after));
 }
 
@@ -93,6 +96,10 @@ void steps(App& app, const Box& box) {
   }
   widgets::field("filter", {}, app.view.filter, "filter steps");
   widgets::checkbox("only-changed", "changed only", app.view.only_changed);
+  const std::string_view head = "intermediates stored";
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - widgets::measure(head, Font::caption).x);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (metrics().row - font(Font::caption)->FontSize) / 2);
+  widgets::text(head, Role::muted, Font::caption);
   ImGui::BeginChild("##list");
   const auto& all = app.document.shown()->steps();
   std::optional<Level> level;

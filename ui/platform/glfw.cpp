@@ -21,13 +21,15 @@ namespace {
 
 using fathom::ui::App;
 
-constexpr int settling_frames = 3;  // Dear ImGui answers an input in the frame after it
+constexpr double tooltip_seconds = 0.8;  // more than the delay of tooltips (theme.cpp)
+constexpr int settling_frames = 4;       // Dear ImGui answers an input in the frame after it
 
 struct Window {
   GLFWwindow* handle = nullptr;
   float scale = 0;  ///< that fonts and theme were made for
   fathom::ui::Theme theme{};
   int frames_due = settling_frames;
+  double awake_until = 0;   ///< of glfwGetTime: tooltips come while the mouse rests
   std::string mirror_file;  ///< written whenever the screen has settled; empty: not at all
 };
 
@@ -80,7 +82,9 @@ void write_mirror(const Window& window) {
 void loop(Window& window, App& app, fathom::ui::Recovery& recovery) {
   constexpr double frame_seconds = 1.0 / 60;
   while (!glfwWindowShouldClose(window.handle) && !app.wants_to_quit) {
-    const bool soon = window.frames_due > 0 || app.is_animating() || ImGui::GetIO().WantTextInput;  // a caret blinks
+    const ImVec2 moved = ImGui::GetIO().MouseDelta;
+    if (moved.x != 0 || moved.y != 0) window.awake_until = glfwGetTime() + tooltip_seconds;
+    const bool soon = glfwGetTime() < window.awake_until || app.is_animating() || ImGui::GetIO().WantTextInput;  // a caret blinks
     if (window.frames_due > 0)
       glfwPollEvents();
     else if (soon)

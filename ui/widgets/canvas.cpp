@@ -15,7 +15,8 @@ void fit(CanvasState& state, const Box& box, ImVec2 size) {
   const float wide = (box.width() - 2 * room) / std::max(1.0F, size.x), high = (box.height() - 2 * room) / std::max(1.0F, size.y);
   state.zoom = std::clamp(std::min(wide, high), least_zoom, 1.0F);  // never larger than life: text is sharpest so
   state.offset = {(box.width() - size.x * state.zoom) / 2, (box.height() - size.y * state.zoom) / 2};
-  state.fit = false;
+  state.fit = state.moved = false;
+  state.room = {box.width(), box.height()};
 }
 
 void zoom_at(CanvasState& state, ImVec2 point, float factor) {
@@ -23,6 +24,7 @@ void zoom_at(CanvasState& state, ImVec2 point, float factor) {
   const float by = zoom / state.zoom;
   state.offset = {point.x - (point.x - state.offset.x) * by, point.y - (point.y - state.offset.y) * by};
   state.zoom = zoom;
+  state.moved = true;
 }
 
 }  // namespace
@@ -37,6 +39,7 @@ Canvas begin_canvas(std::string_view id, CanvasState& state, ImVec2 size) {
   const ImGuiIO& io = ImGui::GetIO();
   canvas.is_hovered = ImGui::IsItemHovered();
   if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+    state.moved = true;
     state.offset.x += io.MouseDelta.x;
     state.offset.y += io.MouseDelta.y;
   }
@@ -45,7 +48,8 @@ Canvas begin_canvas(std::string_view id, CanvasState& state, ImVec2 size) {
   if (canvas.is_hovered && io.MouseWheel != 0)
     zoom_at(state, {io.MousePos.x - corner.x, io.MousePos.y - corner.y}, std::pow(zoom_of_a_notch, io.MouseWheel));
   if (!io.WantTextInput && ImGui::IsKeyPressed(ImGuiKey_F, false) && !io.KeyCtrl) state.fit = true;
-  if (state.fit) fit(state, canvas.box, size);
+  const bool resized = state.room.x != canvas.box.width() || state.room.y != canvas.box.height();
+  if (state.fit || (resized && !state.moved)) fit(state, canvas.box, size);
   canvas.origin = {corner.x + state.offset.x, corner.y + state.offset.y};
   canvas.zoom = state.zoom;
   mirror().add("canvas", id, {}, canvas.box.min, canvas.box.max);

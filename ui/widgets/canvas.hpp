@@ -12,7 +12,9 @@ namespace fathom::ui::widgets {
 struct CanvasState {
   ImVec2 offset{0, 0};  ///< of the plane's origin from the canvas' corner, device pixels
   float zoom = 1;
-  bool fit = true;  ///< in the next frame
+  bool fit = true;     ///< in the next frame
+  bool moved = false;  ///< by the user: then a canvas of another size is not fitted again
+  ImVec2 room{0, 0};   ///< that it was fitted to
 };
 
 struct Canvas {
