@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "mirror.hpp"
 #include "shell.hpp"
+#include "start.hpp"
 
 namespace fathom::ui {
 
@@ -52,6 +53,14 @@ std::optional<std::size_t> compared_step(const App& app) {
 void App::frame() {
   document.collect();
   machine_code.collect();
+  const bool is_broken = document.shown() == nullptr && !document.diagnostics().empty();
+  if (is_broken && !was_broken_) view.tab = Tab::program;  // where it says what is wrong
+  was_broken_ = is_broken;
+  if (document.is_empty()) {  // what was asked for was refused: nobody is left without a program
+    const std::string why = document.message();
+    open_sample(*this, all_samples().front());
+    document.say(why);
+  }
   constexpr double seconds_a_step = 1.2;
   if (playing && ImGui::GetTime() >= play_next) {
     play_next = ImGui::GetTime() + seconds_a_step;

@@ -43,7 +43,7 @@ struct Settings {
 };
 
 /// What the palette asks for.
-enum class Ask : unsigned char { command, sample, state, open, save_session, save_program };
+enum class Ask : unsigned char { command, sample, state, open, save_session, save_program, unsaved };
 
 struct Palette {
   bool is_open = false, just_opened = false;
@@ -71,7 +71,8 @@ class App {
   CardState card;
   std::function<void(std::string)> copy;  ///< to the clipboard
   bool wants_to_quit = false;
-  std::string left_behind;  ///< a session file that a crash left; empty: none
+  std::function<void(App&)> leaving;  ///< what waits for an answer about unsaved changes
+  std::string left_behind;            ///< a session file that a crash left; empty: none
   bool playing = false;
   double play_next = 0;  ///< seconds of Dear ImGui's clock
 
@@ -88,6 +89,9 @@ class App {
   [[nodiscard]] bool is_hovered(std::size_t step, const std::string& name) const;
   /// Number of the entity colour of a name.
   [[nodiscard]] std::optional<std::size_t> colour_of(std::size_t step, const std::string& name) const;
+
+ private:
+  bool was_broken_ = false;  ///< nothing compiles, and the text was shown for it
 };
 
 /// The step that a program text is compared with: View::compare_with, else the one before.

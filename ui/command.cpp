@@ -1,12 +1,13 @@
 #include "command.hpp"
 
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "files.hpp"
+#include "session_files.hpp"
 #include "start.hpp"
 
 namespace fathom::ui {
@@ -78,7 +79,7 @@ void save(App& app) {
 }
 
 std::string needs_left_behind(const App& app) { return app.left_behind.empty() ? "The last session ended properly." : ""; }
-void restore_left_behind(App& app) { open_file(app, std::exchange(app.left_behind, {})); }
+void restore_left_behind(App& app) { open_recovered(app, std::exchange(app.left_behind, {})); }
 
 void scale_by(App& app, float factor) { app.settings.scale = std::clamp(app.settings.scale * factor, least_scale, most_scale); }
 std::string needs_larger(const App& app) { return app.settings.scale >= most_scale ? "This is the largest size." : ""; }
@@ -132,7 +133,7 @@ const auto table = std::to_array<Command>({
     {"file.save-as", "Save the session as", "Ctrl+Shift+S", needs_program, open_palette<Ask::save_session>},
     {"file.save-program", "Save the program text as", "", always, open_palette<Ask::save_program>},
     {"edit.history", "Go to a state of the history", "Ctrl+H", needs_program, open_palette<Ask::state>},
-    {"app.quit", "Quit", "Ctrl+Q", always, [](App& app) { app.wants_to_quit = true; }},
+    {"app.quit", "Quit", "Ctrl+Q", always, [](App& app) { leave(app, [](App& at) { at.wants_to_quit = true; }); }},
 });
 
 // ---- keys ----
@@ -174,12 +175,20 @@ bool is_pressed(std::string_view shortcut) {
   if (io.KeyCtrl != ctrl || io.KeyShift != shift || io.KeyAlt) return false;
   if (io.WantTextInput && !ctrl) return false;
   const ImGuiKey key = key_named(shortcut);
+  // A field that is edited has an undo of its own.
+  if ((key == ImGuiKey_Z || key == ImGuiKey_Y) && ImGui::GetInputTextState(ImGui::GetActiveID()) != nullptr) return false;
   return key != ImGuiKey_None && ImGui::IsKeyPressed(key, true);
 }
 
 }  // namespace
 
 std::span<const Command> commands() { return table; }
+
+void leave(App& app, std::function<void(App&)> then) {
+  if (!app.document.is_changed()) return then(app);
+  app.leaving = std::move(then);
+  app.palette = {true, true, Ask::unsaved, {}, 0};
+}
 
 const Command* command_named(std::string_view id) {
   const auto at = std::find_if(table.begin(), table.end(), [&](const Command& each) { return each.id == id; });

@@ -1,6 +1,7 @@
 // Everything that can be done, in one table: menu, palette, keys, cheat sheet and tests iterate it.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct Command {
 [[nodiscard]] const Command* command_named(std::string_view id);
 /// Runs it where it can be run; true where it was.
 bool run_command(App&, std::string_view id);
+/// Does what ends the open session; first asks where it has changes that no file has.
+void leave(App&, std::function<void(App&)> then);
 /// Runs what the keys of this frame ask for.
 void run_shortcuts(App&);
 

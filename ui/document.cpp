@@ -32,13 +32,14 @@ void Document::open(session::Inputs inputs) {
   diagnostics_.clear();
   message_.clear();
   opened_from_.clear();
+  is_new_ = true;
   inputs_ = inputs;
   text_ = inputs.source;
   start(Kind::text, {}, [inputs = std::move(inputs)](const Head&) { return session::Session::open(inputs); });
 }
 
-void Document::open_session(std::string json, std::string path, std::string typed) {
-  opening_ = Opening{std::move(path), std::move(typed)};
+void Document::open_session(std::string json, std::string path, std::string typed, std::function<void()> then) {
+  opening_ = Opening{std::move(path), std::move(typed), std::move(then)};
   start(Kind::state, {}, [json = std::move(json)](const Head&) { return session::Session::from_json(json); });
 }
 
@@ -135,17 +136,26 @@ void Document::start(Kind kind, std::string key, Make make) {
     const auto begin = std::chrono::steady_clock::now();
     Checked<session::Session> made = make(*head);
     const auto end = std::chrono::steady_clock::now();
-    if (made) *head = {*made, kind == Kind::text, end};
+    if (made) {
+      const bool is_other = !head->session || head->session->now().inputs.source != made->now().inputs.source;
+      *head = {*made, kind == Kind::text && is_other, end};
+    }
     const double ms = std::chrono::duration<double, std::milli>(end - begin).count();
     deliver([this, kind, ms, made = std::move(made)] {
       const std::optional<Opening> opened = kind == Kind::state ? std::exchange(opening_, std::nullopt) : std::nullopt;
       if (made) {
         compile_ms_ = ms;
-        diagnostics_.clear();
+        if (kind != Kind::choice) diagnostics_.clear();
         if (kind != Kind::text) message_.clear();
         if (kind == Kind::state) text_ = made->now().inputs.source;
         publish(*made);
-        if (opened) saved_to(opened->path);
+        const bool is_recovered = opened && opened->path.empty();  // in no file yet: it counts as changed
+        if (is_recovered)
+          opened_from_.clear();
+        else if (is_new_ || opened)
+          saved_to(opened ? opened->path : std::string());
+        is_new_ = false;
+        if (opened && opened->then) opened->then();
         if (opened && !opened->typed.empty() && opened->typed != text_) type(opened->typed);
       } else if (kind == Kind::text) {
         diagnostics_ = made.error();

@@ -43,7 +43,8 @@ class Document {
   /// Replaces everything; the text is kept even where it does not compile.
   void open(session::Inputs);
   /// A session file's content: states, history, choices, and the text as it was typed. What is open stays where it is none.
-  void open_session(std::string json, std::string path, std::string typed);
+  /// `then` runs when it is open. An empty `path`: it belongs to no file yet.
+  void open_session(std::string json, std::string path, std::string typed, std::function<void()> then = {});
   void go_to_state(std::size_t place);
   /// Recompiles with the change; where that is refused the state stays and `message` says why.
   void change(Edit);
@@ -64,6 +65,8 @@ class Document {
   [[nodiscard]] bool is_compiling() const { return compiling_.is_busy(); }
   [[nodiscard]] bool is_checking() const { return checking_.is_busy(); }
 
+  /// Was something asked for, and nothing came of it?
+  [[nodiscard]] bool is_empty() const { return !message_.empty() && shown_ == nullptr && text_.empty() && !is_compiling(); }
   [[nodiscard]] const Shown* shown() const { return shown_.get(); }
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] const Diagnostics& diagnostics() const { return diagnostics_; }
@@ -97,6 +100,7 @@ class Document {
   /// A session that is being opened.
   struct Opening {
     std::string path, typed;
+    std::function<void()> then;
   };
   using Make = std::function<Checked<session::Session>(const Head&)>;
   void start(Kind, std::string key, Make);
@@ -108,6 +112,7 @@ class Document {
   Diagnostics diagnostics_;
   std::string message_;
   std::optional<Opening> opening_;
+  bool is_new_ = false;  ///< the program was opened and has not been shown yet
   std::shared_ptr<const Shown> shown_;
   std::optional<Preview> preview_;
   std::vector<Check> checks_;

@@ -26,6 +26,7 @@ inline constexpr const char* search = "\xEF\x8D\x89";         // F349
 inline constexpr const char* settings = "\xEF\x92\x93";       // F493
 inline constexpr const char* close = "\xEF\x85\x96";          // F156
 inline constexpr const char* chevron_down = "\xEF\x85\x80";   // F140
+inline constexpr const char* chevron_left = "\xEF\x85\x81";   // F141
 inline constexpr const char* chevron_right = "\xEF\x85\x82";  // F142
 
 }  // namespace fathom::ui::icons

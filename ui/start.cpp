@@ -6,8 +6,8 @@
 #include <optional>
 #include <sstream>
 
-#include "files.hpp"
 #include "ir/embedded_text.hpp"
+#include "session_files.hpp"
 
 extern const EmbeddedText samples[];
 extern const unsigned samples_count;
@@ -27,15 +27,22 @@ session::Inputs inputs_of(const std::string& file, std::string source, std::stri
   return inputs;
 }
 
-void open_text(App& app, const std::string& name, std::string text, const std::string& target) {
-  app.view.step.clear();
-  app.view.compare_with.clear();
-  app.selected = {};
-  if (text.find("\"fathom-session\"") != std::string::npos) {
-    restore_view(app, text);
+void open_text(App& app, const std::string& name, std::string text, const std::string& target, bool is_recovered = false) {
+  const auto clear_view = [&app] {
+    app.view.step.clear();
+    app.view.compare_with.clear();
+    app.selected = {};
+  };
+  const bool is_json = text.find_first_not_of(" \t\r\n") == text.find('{') && text.find('{') != std::string::npos;
+  if (is_json && text.find("\"fathom-session\"") != std::string::npos) {
     std::string typed = typed_text(text);
-    return app.document.open_session(std::move(text), name, std::move(typed));
+    auto then = [&app, clear_view, text] {
+      clear_view();
+      restore_view(app, text);
+    };
+    return app.document.open_session(std::move(text), is_recovered ? std::string() : name, std::move(typed), std::move(then));
   }
+  clear_view();
   app.document.open(inputs_of(name, std::move(text), target));
 }
 
@@ -102,6 +109,12 @@ std::vector<Sample> all_samples() {
 void open_sample(App& app, const Sample& sample) {
   const std::string target = app.document.inputs().target.empty() ? "x86-64" : app.document.inputs().target;
   open_text(app, sample.name + ".fathom", sample.text, target);
+}
+
+void open_recovered(App& app, const std::string& path) {
+  auto text = read_whole(path);
+  if (!text) return app.document.say(fmt::format("{} cannot be read.", path));
+  open_text(app, path, *std::move(text), app.document.inputs().target, /*is_recovered=*/true);
 }
 
 void open_file(App& app, const std::string& path) {

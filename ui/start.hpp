@@ -23,6 +23,9 @@ void open_start(App&, const Start&);
 /// A program or a session file; what is wrong is said in the window.
 void open_file(App&, const std::string& path);
 
+/// What a crash left: it belongs to no file until it is saved.
+void open_recovered(App&, const std::string& path);
+
 struct Sample {
   std::string name, text;
   std::string title;  ///< its first comment line, without its own name

@@ -350,7 +350,7 @@ class Tiler {
       note.says = fmt::format("{}: one trip of {}.", trip, rest);
     } else {
       note.says =
-          fmt::format("{}: {} of {}{}.", trip, plural(trips, "trip"), site.extent, rest == 0 ? "" : fmt::format(", the last of {}", rest));
+          fmt::format("{}: {} in {}{}.", trip, site.extent, plural(trips, "trip"), rest == 0 ? "" : fmt::format(", the last of {}", rest));
     }
     note.decision = decision;
     log_->step(std::move(note), current_);

@@ -87,6 +87,23 @@ std::string change_between(const Inputs& before, const Inputs& after) {
 
 }  // namespace
 
+bool is_nested_deeply(std::string_view json) {
+  constexpr int deepest = 64;
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (in_string && json[i] == '\\') {
+      ++i;
+    } else if (json[i] == '"') {
+      in_string = !in_string;
+    } else if (!in_string) {
+      depth += json[i] == '[' || json[i] == '{' ? 1 : json[i] == ']' || json[i] == '}' ? -1 : 0;
+      if (depth > deepest) return true;
+    }
+  }
+  return false;
+}
+
 Checked<Session> Session::open(const Inputs& inputs) {
   Session session;
   if (auto changed = session.change(inputs); !changed) return tl::unexpected<Diagnostics>(changed.error());
@@ -96,10 +113,13 @@ Checked<Session> Session::open(const Inputs& inputs) {
 std::string Session::to_json() const {
   Json states = Json::array();
   for (const auto& state : states_) states.push_back(of(state->inputs));
-  return Json{{"fathom-session", format_version}, {"at", at_}, {"states", states}}.dump(2) + "\n";
+  return Json{{"fathom-session", format_version}, {"at", at_}, {"states", states}}.dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
 }
 
 Checked<Session> Session::from_json(std::string_view text) {
+  if (is_nested_deeply(text))
+    return fail("This is not a session file: it is nested more deeply than any.", "A session file is JSON written by Fathom.");
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object() || !json.contains("fathom-session"))
     return fail("This is not a session file.", "A session file is JSON written by Fathom.");

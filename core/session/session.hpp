@@ -48,6 +48,9 @@ struct StepChange {
 };
 [[nodiscard]] std::vector<StepChange> compare(const Record& before, const Record& after);
 
+/// Deeper than a session file ever is: the JSON library takes such texts apart by recursion.
+[[nodiscard]] bool is_nested_deeply(std::string_view json);
+
 /// Source + trace + history; every change is undoable. JSON round-trips.
 class Session {
  public:

@@ -139,6 +139,21 @@ TEST(Explorer, a_text_that_does_not_compile_keeps_the_last_state_and_says_what_i
   EXPECT_TRUE(explorer.app.document.diagnostics().empty());
 }
 
+TEST(Explorer, a_program_that_never_compiled_is_shown_with_what_is_wrong) {
+  Explorer explorer;
+  session::Inputs inputs;
+  inputs.file_name = "broken.fathom";
+  inputs.source = "operator nothing(";
+  inputs.target = "x86-64";
+  explorer.app.document.open(inputs);
+  explorer.settle();
+  EXPECT_EQ(explorer.app.document.shown(), nullptr);
+  EXPECT_EQ(explorer.app.view.tab, Tab::program);
+  explorer.app.view.tab = Tab::graph;
+  explorer.frame();
+  EXPECT_EQ(explorer.app.view.tab, Tab::graph) << "and nobody is kept there";
+}
+
 TEST(Explorer, what_is_typed_in_one_go_is_one_state_of_the_history) {
   Explorer explorer;
   explorer.open("softmax");
@@ -152,6 +167,82 @@ TEST(Explorer, what_is_typed_in_one_go_is_one_state_of_the_history) {
   explorer.settle();
   EXPECT_EQ(explorer.app.document.text(), good);
   EXPECT_FALSE(explorer.app.document.can_undo());
+}
+
+TEST(Explorer, a_choice_between_two_runs_of_typing_stays) {
+  Explorer explorer;
+  explorer.open("softmax");
+  const std::string good = explorer.app.document.text();
+  const std::size_t number = step_with_alternatives(explorer, "tile");
+  const Decision before = *step_at(explorer, number).decision;
+  explorer.app.document.change(
+      [&, choice = other_choice(before)](session::Session& session) { return session.override_choice(before.site, choice); });
+  explorer.settle();
+  for (const std::string more : {"@", "", " "}) {
+    explorer.app.document.type(good + more);
+    explorer.settle();
+  }
+  EXPECT_EQ(explorer.app.document.inputs().trace.entries.size(), 1U);
+}
+
+TEST(Explorer, a_choice_leaves_what_is_wrong_with_the_text_on_the_screen) {
+  Explorer explorer;
+  explorer.open("softmax");
+  const std::size_t number = step_with_alternatives(explorer, "tile");
+  const Decision before = *step_at(explorer, number).decision;
+  explorer.app.document.type(explorer.app.document.text() + "@@ junk");
+  explorer.settle();
+  explorer.app.document.change(
+      [&, choice = other_choice(before)](session::Session& session) { return session.override_choice(before.site, choice); });
+  explorer.settle();
+  EXPECT_EQ(step_at(explorer, number).decision->choice, other_choice(before));
+  EXPECT_FALSE(explorer.app.document.diagnostics().empty());
+}
+
+TEST(Explorer, asks_before_unsaved_work_is_left) {
+  Explorer explorer;
+  explorer.open("softmax");
+  EXPECT_FALSE(explorer.app.document.is_changed()) << "what was only opened has no changes";
+  explorer.app.document.type(explorer.app.document.text() + "# mine\n");
+  explorer.settle();
+  run_command(explorer.app, "app.quit");
+  explorer.frame();
+  explorer.frame();
+  EXPECT_FALSE(explorer.app.wants_to_quit);
+  ASSERT_TRUE(explorer.click("palette/stay"));
+  EXPECT_FALSE(explorer.app.wants_to_quit);
+  run_command(explorer.app, "app.quit");
+  explorer.frame();
+  explorer.frame();
+  ASSERT_TRUE(explorer.click("palette/leave"));
+  EXPECT_TRUE(explorer.app.wants_to_quit);
+}
+
+TEST(Explorer, session_files_that_are_none_are_refused_and_what_is_open_stays) {
+  Explorer explorer;
+  explorer.open("softmax");
+  explorer.app.go_to(5);
+  const std::string step = explorer.app.view.step;
+  const std::string deep(150000, '[');
+  for (const std::string& json :
+       {std::string(R"({"fathom-session": 99, "view": {"step": "x"}})"), std::string(R"({"fathom-session": 1, "at": {}})"),
+        "{\"fathom-session\": 1, \"view\": " + deep, std::string(R"({"fathom-session": 1, "states": [7], "at": 0})")}) {
+    explorer.app.document.dismiss_message();
+    explorer.app.document.open_session(json, "x.session.json", typed_text(json), [&] { restore_view(explorer.app, json); });
+    explorer.settle();
+    EXPECT_FALSE(explorer.app.document.message().empty());
+    ASSERT_NE(explorer.app.document.shown(), nullptr);
+    EXPECT_EQ(explorer.app.view.step, step);
+  }
+}
+
+TEST(Explorer, bytes_that_are_no_text_in_a_comment_do_not_end_it) {
+  Explorer explorer;
+  explorer.open("softmax");
+  explorer.app.document.type("# caf\xe9\n" + explorer.app.document.text());
+  explorer.settle();
+  EXPECT_TRUE(explorer.app.document.diagnostics().empty());
+  EXPECT_NE(session_file(explorer.app).find("fathom-session"), std::string::npos);
 }
 
 TEST(Explorer, checks_arrive_and_every_step_of_the_sample_passes) {

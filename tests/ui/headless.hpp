@@ -13,6 +13,7 @@
 #include "command.hpp"
 #include "fonts.hpp"
 #include "mirror.hpp"
+#include "session_files.hpp"
 #include "start.hpp"
 
 namespace fathom::ui::tests {

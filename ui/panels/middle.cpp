@@ -18,6 +18,14 @@ constexpr std::array tabs = std::to_array<TabEntry>({{Tab::program, "program", "
                                                      {Tab::graph, "graph", "Graph", graph},
                                                      {Tab::code, "code", "Code", code}});
 
+/// Above what is of an older text than the one in the editor.
+void stale_note(App& app) {
+  if (app.document.diagnostics().empty() || app.document.shown() == nullptr) return;
+  widgets::text("From the last text that compiled.", Role::warn, Font::caption);
+  ImGui::SameLine();
+  if (widgets::link("errors", "Show what is wrong")) app.view.tab = Tab::program;
+}
+
 }  // namespace
 
 void middle(App& app, const Box& box) {
@@ -32,6 +40,7 @@ void middle(App& app, const Box& box) {
     if (app.view.tab == entry.tab) {
       const MirrorScope scope(entry.id);
       ImGui::BeginChild(entry.id, {box.width() - 2 * gap(3), box.height() - metrics().panel_head - gap(3)});
+      if (entry.tab != Tab::program) stale_note(app);
       entry.draw(app);
       ImGui::EndChild();
     }

@@ -5,11 +5,12 @@
 #include <cctype>
 #include <filesystem>
 #include <functional>
+#include <utility>
 
 #include "command.hpp"
-#include "files.hpp"
 #include "mirror.hpp"
 #include "panels/panels.hpp"
+#include "session_files.hpp"
 #include "start.hpp"
 
 namespace fathom::ui::panels {
@@ -48,7 +49,9 @@ std::vector<Entry> sample_entries(const App& app) {
   std::vector<Entry> entries;
   for (const Sample& sample : all_samples())
     if (matches(sample.name, app.palette.query))
-      entries.push_back({"sample." + sample.name, sample.name, sample.title, {}, [sample](App& at) { open_sample(at, sample); }});
+      entries.push_back({"sample." + sample.name, sample.name, sample.title, {}, [sample](App& at) {
+                           leave(at, [sample](App& then) { open_sample(then, sample); });
+                         }});
   return entries;
 }
 
@@ -81,7 +84,7 @@ std::vector<Entry> file_entries(const App& app) {
   std::error_code error;
   const std::filesystem::path given(typed.empty() ? "./" : typed);
   if (!typed.empty() && std::filesystem::is_regular_file(given, error))
-    entries.push_back({"file", typed, "open", {}, [typed](App& at) { open_file(at, typed); }});
+    entries.push_back({"file", typed, "open", {}, [typed](App& at) { leave(at, [typed](App& then) { open_file(then, typed); }); }});
   const std::filesystem::path folder = given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
   const std::string begin = given.filename().string();
   std::vector<std::string> found;
@@ -98,7 +101,7 @@ std::vector<Entry> file_entries(const App& app) {
     if (path == typed) continue;
     const bool is_folder = path.back() == '/';
     entries.push_back({"file." + path, path, is_folder ? "folder" : "", {}, [path, is_folder](App& at) {
-                         if (!is_folder) return open_file(at, path);
+                         if (!is_folder) return leave(at, [path](App& then) { open_file(then, path); });
                          at.palette = {true, true, Ask::open, path, 0};
                        }});
   }
@@ -114,6 +117,16 @@ std::vector<Entry> save_entries(const App& app, void (*save)(App&, const std::st
            [path, save](App& at) { save(at, path); }}};
 }
 
+std::vector<Entry> unsaved_entries(const App&) {
+  const auto save_first = [](App& app) {
+    app.leaving = nullptr;
+    run_command(app, "file.save");
+  };
+  return {{"stay", "Stay here", "The session has changes that no file has.", {}, [](App& app) { app.leaving = nullptr; }},
+          {"save", "Save the session first", "then ask again", {}, save_first},
+          {"leave", "Go on without the changes", "they are lost", {}, [](App& app) { std::exchange(app.leaving, nullptr)(app); }}};
+}
+
 struct Kind {
   const char* hint;
   std::vector<Entry> (*entries)(const App&);
@@ -126,6 +139,8 @@ Kind kind_of(Ask ask) {
       return {"which sample?", sample_entries};
     case Ask::state:
       return {"which state of the history?", state_entries};
+    case Ask::unsaved:
+      return {"there are unsaved changes", unsaved_entries};
     case Ask::open:
       return {"path of a .fathom or .session.json file", file_entries};
     case Ask::save_session:

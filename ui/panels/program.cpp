@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 
+#include "command.hpp"
 #include "icons.hpp"
 #include "lang/lang.hpp"
 #include "mirror.hpp"
@@ -54,7 +55,7 @@ void samples(App& app) {
       widgets::ButtonOptions row;
       row.look = widgets::Look::quiet;
       if (widgets::button(sample.name, sample.name, row)) {
-        open_sample(app, sample);
+        leave(app, [sample](App& then) { open_sample(then, sample); });
         ImGui::CloseCurrentPopup();
       }
       ImGui::SetCursorPos({ImGui::GetCursorPosX() + gap(2), ImGui::GetCursorPosY() - gap(2)});

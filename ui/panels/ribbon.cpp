@@ -54,9 +54,9 @@ void transport(App& app, float right, float y) {
     const char* label;
   };
   const Item items[] = {{"step.first", icons::first, ""},
-                        {"step.previous", nullptr, "◀"},
+                        {"step.previous", icons::chevron_left, ""},
                         {"step.play", app.playing ? icons::pause : icons::play, ""},
-                        {"step.next", nullptr, "▶"},
+                        {"step.next", icons::chevron_right, ""},
                         {"step.last", icons::last, ""}};
   float width = 0;
   for (const Item& item : items)

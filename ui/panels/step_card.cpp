@@ -130,6 +130,9 @@ void preview_line(const App& app) {
 void decision(App& app, const Decision& decision) {
   heading(fmt::format("Decision {}, made by {}", decision.site, decision.origin == Origin::by_user ? "you" : "the scheduler"));
   widgets::wrapped(decision.reason, Role::muted);
+  if (std::any_of(decision.alternatives.begin(), decision.alternatives.end(), [](const Alternative& each) { return each.predicted_ms; }))
+    widgets::wrapped("Times: estimated at this step, before the later ones. The preview below has that of the whole plan.", Role::muted,
+                     Font::caption);
   if (decision.unsound) widgets::wrapped("Refuted, and taken all the same: everything made of it carries that.", Role::bad);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap(2), 0});
   bool preview_is_wanted = false;

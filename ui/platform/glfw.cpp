@@ -10,6 +10,7 @@
 #include <string>
 
 #include "app.hpp"
+#include "command.hpp"
 #include "fonts.hpp"
 #include "mirror.hpp"
 #include "platform/cpu_code.hpp"
@@ -21,6 +22,7 @@ namespace {
 
 using fathom::ui::App;
 
+constexpr double caret_seconds = 5;      // without input: then it stands still, and the program sleeps
 constexpr double tooltip_seconds = 0.8;  // more than the delay of tooltips (theme.cpp)
 constexpr int settling_frames = 4;       // Dear ImGui answers an input in the frame after it
 
@@ -29,7 +31,8 @@ struct Window {
   float scale = 0;  ///< that fonts and theme were made for
   fathom::ui::Theme theme{};
   int frames_due = settling_frames;
-  double awake_until = 0;   ///< of glfwGetTime: tooltips come while the mouse rests
+  double awake_until = 0;  ///< of glfwGetTime: tooltips come while the mouse rests
+  double last_event = 0;
   std::string mirror_file;  ///< written whenever the screen has settled; empty: not at all
 };
 
@@ -79,29 +82,46 @@ void write_mirror(const Window& window) {
   std::rename(next.c_str(), window.mirror_file.c_str());  // readers never see half a file
 }
 
+/// Until there is input or a lane has something; only for a moment while a tooltip, a caret or a playback waits.
+void sleep(Window& window, const App& app) {
+  constexpr double moment = 0.25;
+  const double now = glfwGetTime();
+  const bool caret_blinks = ImGui::GetIO().WantTextInput && now < window.last_event + caret_seconds;
+  if (now < window.awake_until || caret_blinks || app.is_animating()) {
+    glfwWaitEventsTimeout(moment);
+    if (glfwGetTime() >= now + moment * 0.9) return;  // nothing came: one frame is enough
+  } else {
+    glfwWaitEvents();
+  }
+  window.last_event = glfwGetTime();
+  window.frames_due = settling_frames;
+}
+
 void loop(Window& window, App& app, fathom::ui::Recovery& recovery) {
-  constexpr double frame_seconds = 1.0 / 60;
-  while (!glfwWindowShouldClose(window.handle) && !app.wants_to_quit) {
-    const ImVec2 moved = ImGui::GetIO().MouseDelta;
-    if (moved.x != 0 || moved.y != 0) window.awake_until = glfwGetTime() + tooltip_seconds;
-    const bool soon = glfwGetTime() < window.awake_until || app.is_animating() || ImGui::GetIO().WantTextInput;  // a caret blinks
+  while (!app.wants_to_quit) {
+    if (glfwWindowShouldClose(window.handle)) {
+      glfwSetWindowShouldClose(window.handle, GLFW_FALSE);
+      fathom::ui::run_command(app, "app.quit");
+      window.frames_due = settling_frames;
+    }
     if (window.frames_due > 0)
       glfwPollEvents();
-    else if (soon)
-      glfwWaitEventsTimeout(frame_seconds * 15);
     else
-      glfwWaitEvents();
+      sleep(window, app);
     draw(window, app);
-    if (--window.frames_due == 0) {
+    const ImVec2 moved = ImGui::GetIO().MouseDelta;
+    if (moved.x != 0 || moved.y != 0) window.awake_until = glfwGetTime() + tooltip_seconds;
+    if (window.frames_due > 0 && --window.frames_due == 0) {
       write_mirror(window);
       recovery.keep(app);
     }
-    if (window.frames_due < 0) window.frames_due = settling_frames;  // an event woke us
   }
 }
 
 void on_drop(GLFWwindow* handle, int count, const char** paths) {
-  if (count > 0) fathom::ui::open_file(*static_cast<App*>(glfwGetWindowUserPointer(handle)), paths[0]);
+  if (count > 0)
+    fathom::ui::leave(*static_cast<App*>(glfwGetWindowUserPointer(handle)),
+                      [path = std::string(paths[0])](App& app) { fathom::ui::open_file(app, path); });
 }
 
 }  // namespace
@@ -143,7 +163,7 @@ int main(int count, char** arguments) {
     ImGui_ImplGlfw_InitForOpenGL(window.handle, true);
     ImGui_ImplOpenGL3_Init("#version 150");
     fathom::ui::Recovery recovery;
-    app.left_behind = recovery.left_behind().value_or("");
+    app.left_behind = recovery.left_behind();
     fathom::ui::open_start(app, *start);
     loop(window, app, recovery);
     if (!start->has_look) fathom::ui::write_settings(app.settings);

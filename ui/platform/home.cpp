@@ -1,17 +1,16 @@
 #include "platform/home.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "files.hpp"
+#include "session_files.hpp"
 
 namespace fathom::ui {
 namespace {
@@ -32,25 +31,38 @@ bool make_folder(const std::string& folder) {
   return !folder.empty() && (fs::create_directories(folder, error) || fs::is_directory(folder, error));
 }
 
-/// The process that a kept file's name tells.
-std::optional<pid_t> owner_of(const std::string& name) {
-  if (name.size() <= kept_prefix.size() + kept_ending.size() || name.compare(0, kept_prefix.size(), kept_prefix) != 0) return std::nullopt;
-  pid_t owner = 0;
-  const char* begin = name.data() + kept_prefix.size();
-  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), owner);
-  return error == std::errc() && std::string_view(end) == kept_ending ? std::optional(owner) : std::nullopt;
+bool is_kept(const std::string& name) {
+  return name.size() > kept_prefix.size() + kept_ending.size() && name.compare(0, kept_prefix.size(), kept_prefix) == 0 &&
+         name.compare(name.size() - kept_ending.size(), kept_ending.size(), kept_ending) == 0;
 }
 
-bool is_running(pid_t process) { return kill(process, 0) == 0 || errno == EPERM; }
+/// The lock that a running process holds beside its kept file; a number of a process may be another's by now. -1: somebody holds it.
+int lock_of(const std::string& kept) {
+  const int lock = open((kept + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (lock >= 0) close(lock);
+  return -1;
+}
+
+/// A name that nobody has: what was recovered once is never written over.
+std::string recovered_name(const std::string& folder) {
+  std::error_code error;
+  for (int i = 1;; ++i) {
+    std::string name = fmt::format("{}/recovered-{}{}", folder, i, kept_ending);
+    if (!fs::exists(name, error)) return name;
+  }
+}
 
 }  // namespace
 
 Settings read_settings() {
   Settings settings;
   const auto text = read_whole(our_folder("XDG_CONFIG_HOME", ".config") + "/explorer.json");
+  if (session::is_nested_deeply(text.value_or(""))) return settings;
   const auto json = nlohmann::json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return settings;
-  settings.theme = json.value("theme", "dark") == "light" ? Theme::light : Theme::dark;
+  const auto theme = json.find("theme");
+  if (theme != json.end() && theme->is_string() && theme->get<std::string>() == "light") settings.theme = Theme::light;
   const auto scale = json.find("scale");
   if (scale != json.end() && scale->is_number()) settings.scale = std::clamp(scale->get<float>(), least_scale, most_scale);
   return settings;
@@ -65,26 +77,35 @@ void write_settings(const Settings& settings) {
 
 Recovery::Recovery() : folder_(our_folder("XDG_STATE_HOME", ".local/state")) {
   if (!make_folder(folder_)) return;
+  take_what_is_left();  // before a file of our own is there, which may have the same name
   file_ = fmt::format("{}/{}{}{}", folder_, kept_prefix, getpid(), kept_ending);
+  lock_ = lock_of(file_);
+  if (lock_ < 0) file_.clear();
 }
 
 Recovery::~Recovery() {
+  if (file_.empty()) return;
   std::error_code nothing_there;
-  if (!file_.empty()) fs::remove(file_, nothing_there);
+  fs::remove(file_, nothing_there);
+  fs::remove(file_ + ".lock", nothing_there);
+  close(lock_);
 }
 
-std::optional<std::string> Recovery::left_behind() const {
+void Recovery::take_what_is_left() {
   std::error_code error;
   std::vector<std::string> left;
-  for (auto at = fs::directory_iterator(folder_, error); !error && at != fs::directory_iterator(); at.increment(error)) {
-    const auto owner = owner_of(at->path().filename().string());
-    if (owner && !is_running(*owner)) left.push_back(at->path().string());
+  for (auto at = fs::directory_iterator(folder_, error); !error && at != fs::directory_iterator(); at.increment(error))
+    if (is_kept(at->path().filename().string())) left.push_back(at->path().string());
+  std::sort(left.begin(), left.end());
+  for (const std::string& path : left) {
+    const int lock = lock_of(path);
+    if (lock < 0) continue;
+    const std::string name = recovered_name(folder_);
+    fs::rename(path, name, error);
+    if (!error) left_behind_ = name;
+    fs::remove(path + ".lock", error);
+    close(lock);
   }
-  if (left.empty()) return std::nullopt;
-  // Out of the way of the next start, never away: the user may want it later.
-  const std::string offered = folder_ + "/recovered.session.json";
-  fs::rename(*std::max_element(left.begin(), left.end()), offered, error);
-  return error ? std::nullopt : std::optional(offered);
 }
 
 void Recovery::keep(const App& app) {

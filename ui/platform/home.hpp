@@ -1,7 +1,6 @@
 // What the desktop program keeps in the user's folders: settings, and the state of a session that a crash would lose.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "app.hpp"
@@ -21,13 +20,16 @@ class Recovery {
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
-  /// A session file that a process left which is no more; each is offered once.
-  [[nodiscard]] std::optional<std::string> left_behind() const;
+  /// The newest session file of processes that ended without a goodbye; all are kept under names of their own. Empty: none.
+  [[nodiscard]] const std::string& left_behind() const { return left_behind_; }
   /// Writes the state where it changed since the last call.
   void keep(const App&);
 
  private:
-  std::string folder_, file_, kept_;
+  void take_what_is_left();
+
+  std::string folder_, file_, kept_, left_behind_;
+  int lock_ = -1;
 };
 
 }  // namespace fathom::ui

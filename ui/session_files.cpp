@@ -1,4 +1,4 @@
-#include "files.hpp"
+#include "session_files.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 namespace fathom::ui {
@@ -33,6 +34,12 @@ void take(const Json& from, const char* key, T& into) {
   } catch (const Json::exception&) {
     return;  // of another type: what is there stays
   }
+}
+
+/// Of a file that may be anybody's; null where it is no JSON that could be ours.
+Json parsed(const std::string& text) {
+  if (session::is_nested_deeply(text)) return nullptr;
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
 bool ends_with(const std::string& text, std::string_view end) {
@@ -61,7 +68,7 @@ std::string session_file(const App& app) {
 }
 
 void restore_view(App& app, const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = parsed(text);
   if (!json.is_object() || !json.contains("view") || !json.at("view").is_object()) return;
   const Json& from = json.at("view");
   View& view = app.view;
@@ -83,7 +90,7 @@ void restore_view(App& app, const std::string& text) {
 }
 
 std::string typed_text(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = parsed(text);
   std::string typed;
   if (json.is_object()) take(json, "typed", typed);
   return typed;
@@ -109,20 +116,29 @@ void save_program(App& app, const std::string& path) {
 }
 
 std::optional<std::string> write_whole(const std::string& path, const std::string& text) {
-  const std::string next = path + ".next";
-  std::ofstream file(next, std::ios::binary);
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  const fs::path target = fs::is_symlink(path, unknown) ? fs::weakly_canonical(path, unknown) : fs::path(path);
+  const std::string part = target.string() + ".fathom-part";
+  errno = 0;
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  if (file && std::rename(next.c_str(), path.c_str()) == 0) return std::nullopt;
-  std::remove(next.c_str());
-  return fmt::format("{} cannot be written ({}). Nothing was changed there; choose another place.", path, std::strerror(errno));
+  int reason = errno;
+  if (file) {
+    if (const fs::file_status there = fs::status(target, unknown); fs::exists(there)) fs::permissions(part, there.permissions(), unknown);
+    if (std::rename(part.c_str(), target.c_str()) == 0) return std::nullopt;
+    reason = errno;
+  }
+  std::remove(part.c_str());
+  return fmt::format("{} cannot be written ({}). Nothing was changed there; choose another place.", path, std::strerror(reason));
 }
 
 std::optional<std::string> read_whole(const std::string& path) {
+  std::error_code unknown;
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return std::nullopt;
-  return text.str();
+  if (!file || std::filesystem::is_directory(path, unknown)) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 }  // namespace fathom::ui
