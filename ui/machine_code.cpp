@@ -13,8 +13,8 @@ bool MachineCode::request(std::uint64_t version, const kernel::Module& module) {
     answer_ = refuse("This build has no back end that prints code.", {}, "Open the same session in the desktop explorer.");
     return true;
   }
-  lane_.start({}, [this, module, generate = generate](const Cancel&, const auto& deliver) {
-    deliver([this, made = generate(module)] { answer_ = made; });
+  lane_.start({}, [this, module, make = generate](const Cancel&, const auto& deliver) {
+    deliver([this, made = make(module)] { answer_ = made; });
   });
   return false;
 }

@@ -123,6 +123,16 @@ TEST(Explorer, a_change_of_theme_leaves_no_text_in_the_colours_of_the_other) {
   EXPECT_NE(explorer.app.ir.lines.at(0).stretches.at(0).ink, dark);
 }
 
+TEST(Explorer, what_is_typed_while_the_palette_opens_is_not_lost) {
+  Explorer explorer;
+  explorer.open("softmax");
+  run_command(explorer.app, "file.sample");
+  for (const char c : std::string("attention_no")) ImGui::GetIO().AddInputCharacter(static_cast<unsigned char>(c));
+  constexpr int frames_of_letters = 16;
+  for (int i = 0; i < frames_of_letters; ++i) explorer.frame();
+  EXPECT_EQ(explorer.app.palette.query, "attention_no");
+}
+
 TEST(Explorer, a_text_that_does_not_compile_keeps_the_last_state_and_says_what_is_wrong) {
   Explorer explorer;
   explorer.open("softmax");

@@ -182,6 +182,9 @@ class Session(unittest.TestCase):
         explorer.type(path)
         explorer.key("Return")
         explorer.until(lambda items: os.path.exists(path), "the session is written")
+        explorer.until(lambda items: any(i["id"] == "status/message" and path in i["text"] for i in items), "it says so")
+        explorer.click("status/dismiss")
+        explorer.until(lambda items: any(i["id"] == "status/line" and "all checked" in i["text"] for i in items), "everything is checked")
         shown = {panel: explorer.text(panel) for panel in ("ribbon", "steps", "card", "middle", "life")}
         step = explorer.step()
         explorer.quit()

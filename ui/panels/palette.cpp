@@ -1,5 +1,6 @@
 // One line to type into and what it finds below: all commands by name, samples, states of the history, files.
 #include <fmt/format.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cctype>
@@ -193,6 +194,15 @@ std::optional<Entry> choose(Palette& palette, const std::vector<Entry>& entries)
   return chosen;
 }
 
+/// What is typed before the field has the keys, which takes it a frame, belongs to it all the same.
+void take_early_letters(std::string& query) {
+  if (ImGui::GetInputTextState(ImGui::GetActiveID()) != nullptr) return;
+  for (const ImWchar letter : ImGui::GetIO().InputQueueCharacters) {
+    char utf8[5];
+    query += ImTextCharToUtf8(utf8, letter);
+  }
+}
+
 void begin_window() {
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   const float width = std::min(gap(150), screen.x - gap(4));
@@ -219,6 +229,7 @@ void palette(App& app) {
     ImGui::SetWindowFocus();
     ImGui::SetKeyboardFocusHere();
   }
+  take_early_letters(palette.query);
   const Kind kind = kind_of(palette.ask);
   if (widgets::field("query", {}, palette.query, kind.hint)) palette.at = 0;
   const std::optional<Entry> chosen = choose(palette, kind.entries(app));

@@ -3,6 +3,7 @@
 #include <backends/imgui_impl_glfw.h>
 #include <backends/imgui_impl_opengl3.h>
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <cstdio>
 #include <fstream>
@@ -111,6 +112,8 @@ void loop(Window& window, App& app, fathom::ui::Recovery& recovery) {
     draw(window, app);
     const ImVec2 moved = ImGui::GetIO().MouseDelta;
     if (moved.x != 0 || moved.y != 0) window.awake_until = glfwGetTime() + tooltip_seconds;
+    // Dear ImGui takes one press of a key a frame: what was typed faster waits in its queue, and nobody else will wake us for it.
+    if (ImGui::GetCurrentContext()->InputEventsQueue.Size > 0) window.frames_due = settling_frames;
     if (window.frames_due > 0 && --window.frames_due == 0) {
       write_mirror(window);
       recovery.keep(app);
