@@ -214,15 +214,15 @@ TEST(TextView, a_click_places_the_caret_two_take_the_word_a_drag_selects) {
   view.click(word, 2);
   EXPECT_EQ(view.selected(), "alpha_2");
   view.wait();
-  const MirrorItem* item = Stage::item("view/0:6");
-  ASSERT_NE(item, nullptr);
-  const float middle = word.y, line = item->max.y - item->min.y;
-  view.point_at({item->min.x + 1, middle});
+  ASSERT_NE(Stage::item("view/0:6"), nullptr);
+  const MirrorItem item = *Stage::item("view/0:6");  // a copy: the next frame replaces what the mirror holds
+  const float middle = word.y, line = item.max.y - item.min.y;
+  view.point_at({item.min.x + 1, middle});
   view.press(true);
-  view.point_at({item->min.x + 1, middle + line});
+  view.point_at({item.min.x + 1, middle + line});
   view.press(false);
   EXPECT_EQ(view.selected(), "alpha_2 last\nsecond");
-  view.point_at({item->min.x + 1, middle});
+  view.point_at({item.min.x + 1, middle});
   EXPECT_EQ(view.selected(), "alpha_2 last\nsecond") << "the button is up";
 }
 
