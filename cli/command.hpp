@@ -48,11 +48,6 @@ struct Compiled {
 /// To standard output.
 [[nodiscard]] int print_output(const std::string& text);
 
-struct Sample {
-  std::string name, text, title;  ///< title: the first comment line
-};
-[[nodiscard]] const std::vector<Sample>& samples();
-
 int compile(const Arguments&);
 int steps(const Arguments&);
 int show(const Arguments&);

@@ -11,10 +11,7 @@
 #include <sstream>
 
 #include "command.hpp"
-#include "ir/embedded_text.hpp"
-
-extern const EmbeddedText samples[];
-extern const unsigned samples_count;
+#include "session/samples.hpp"
 
 namespace fathom::cli {
 namespace {
@@ -33,15 +30,6 @@ std::optional<std::string> read_file(const std::string& path) {
   return text.str();
 }
 
-std::string first_comment(const std::string& text) {
-  const auto begin = text.find('#');
-  if (begin == std::string::npos) return {};
-  const auto end = std::min(text.find('\n', begin), text.size());
-  std::string line = text.substr(begin + 1, end - begin - 1);
-  line.erase(0, line.find_first_not_of(' '));
-  return line;
-}
-
 /// "a/b.fathom:OP" -> file and operator; a colon inside a path that exists is part of the path.
 std::pair<std::string, std::string> split_operator(const std::string& file) {
   const auto colon = file.rfind(':');
@@ -51,7 +39,7 @@ std::pair<std::string, std::string> split_operator(const std::string& file) {
 
 std::optional<std::string> source_of(const std::string& file) {
   if (auto text = read_file(file)) return text;
-  for (const Sample& sample : samples())
+  for (const session::Sample& sample : session::samples())
     if (sample.name == file || sample.name + ".fathom" == file) return sample.text;
   return std::nullopt;
 }
@@ -113,15 +101,6 @@ tl::expected<session::Inputs, std::string> read_inputs(const Arguments& argument
 }
 
 }  // namespace
-
-const std::vector<Sample>& samples() {
-  static const std::vector<Sample> all = [] {
-    std::vector<Sample> list;
-    for (unsigned i = 0; i < samples_count; ++i) list.push_back({::samples[i].name, ::samples[i].text, first_comment(::samples[i].text)});
-    return list;
-  }();
-  return all;
-}
 
 int fail(int status, const std::string& message) {
   fmt::print(stderr, "{}{}", message, !message.empty() && message.back() == '\n' ? "" : "\n");

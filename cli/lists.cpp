@@ -3,18 +3,19 @@
 
 #include "command.hpp"
 #include "commands.hpp"
+#include "session/samples.hpp"
 #include "text.hpp"
 
 namespace fathom::cli {
 
 int list_samples(const Arguments& arguments) {
   if (!arguments.positional.empty()) {
-    for (const Sample& sample : samples())
+    for (const session::Sample& sample : session::samples())
       if (sample.name == arguments.positional.front()) return write_output(arguments, sample.text);
     return fail(misuse, fmt::format("fathom samples: there is no sample `{}`; fathom samples lists them.", arguments.positional.front()));
   }
   std::vector<std::vector<std::string>> rows{{"name", "title"}};
-  for (const Sample& sample : samples()) rows.push_back({sample.name, sample.title});
+  for (const session::Sample& sample : session::samples()) rows.push_back({sample.name, sample.title});
   if (arguments.json) return write_output(arguments, json_list("samples", rows));
   rows.erase(rows.begin());
   return write_output(arguments,

@@ -145,7 +145,7 @@ void add(Verdict& verdict, const CheckCase& one) {
 
 Verdict finish(Verdict verdict) {
   if (verdict.status == CheckStatus::failed) return verdict;
-  if (verdict.undetermined > interp::undetermined_always && interp::says_too_little(verdict.undetermined, verdict.elements)) {
+  if (interp::case_says_too_little(verdict.undetermined, verdict.elements)) {
     verdict.status = CheckStatus::inconclusive;
     verdict.detail = fmt::format("{} of {} elements are undetermined", verdict.undetermined, verdict.elements);
   } else if (verdict.elements == 0 && !verdict.detail.empty()) {

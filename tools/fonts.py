@@ -6,6 +6,8 @@ usage: fonts.py OUT.cpp        needs the packages that tools/packages.sh lists f
 Each face is an EmbeddedFont of ui/fonts.hpp; its line height is (ascent - descent) / units per em, by which Dear ImGui measures sizes.
 """
 import io
+import pathlib
+import re
 import sys
 
 from fontTools import subset
@@ -13,24 +15,25 @@ from fontTools.ttLib import TTFont
 
 TEXT = [(0x20, 0x7E), (0xA0, 0xFF), (0x370, 0x3FF), (0x2010, 0x203A), (0x2070, 0x209C), (0x2190, 0x21FF), (0x2200, 0x22FF),
         (0x2308, 0x230B), (0x2500, 0x257F), (0x25A0, 0x25CF), (0x2713, 0x2717), (0x27E8, 0x27E9), (0x2298, 0x2298)]
-ICONS = [0xF40A, 0xF3E4, 0xF4AE, 0xF4AD, 0xF12C, 0xF026, 0xF33E, 0xF340, 0xF54C, 0xF44E, 0xF18F, 0xF339, 0xF207, 0xF18A, 0xF474,
-         0xF62E, 0xF61A, 0xF48D, 0xF2DA, 0xF349, 0xF493, 0xF156, 0xF140, 0xF141, 0xF142, 0xF24B, 0xF193, 0xF415, 0xF214]
+ICONS = [(int(code, 16), int(code, 16)) for code in
+         re.findall(r"// ([0-9A-F]{4})$", (pathlib.Path(__file__).parent.parent / "ui/icons.hpp").read_text(encoding="utf-8"), re.MULTILINE)]
+MATHS = [(0x20, 0xFFFD)]
 SHARE = "/usr/share/fonts/"
 KATEX = SHARE + "truetype/katex/KaTeX_"
-FACES = [  # name, file, code points (None: all)
+FACES = [  # name, file, code points
     ("sans", SHARE + "opentype/inter/Inter-Regular.otf", TEXT),
     ("sans_bold", SHARE + "opentype/inter/Inter-SemiBold.otf", TEXT),
     ("mono", SHARE + "truetype/jetbrains-mono/JetBrainsMono-Regular.ttf", TEXT),
     ("mono_bold", SHARE + "truetype/jetbrains-mono/JetBrainsMono-Bold.ttf", TEXT),
     ("fallback", SHARE + "truetype/dejavu/DejaVuSans.ttf", TEXT),
     ("fallback_mono", SHARE + "truetype/dejavu/DejaVuSansMono.ttf", TEXT),
-    ("icons", SHARE + "truetype/materialdesignicons-webfont/materialdesignicons-webfont.ttf", [(c, c) for c in ICONS]),
-    ("maths", KATEX + "Main-Regular.ttf", None),
-    ("maths_italic", KATEX + "Math-Italic.ttf", None),
-    ("maths_size1", KATEX + "Size1-Regular.ttf", None),
-    ("maths_size2", KATEX + "Size2-Regular.ttf", None),
-    ("maths_size3", KATEX + "Size3-Regular.ttf", None),
-    ("maths_size4", KATEX + "Size4-Regular.ttf", None),
+    ("icons", SHARE + "truetype/materialdesignicons-webfont/materialdesignicons-webfont.ttf", ICONS),
+    ("maths", KATEX + "Main-Regular.ttf", MATHS),
+    ("maths_italic", KATEX + "Math-Italic.ttf", MATHS),
+    ("maths_size1", KATEX + "Size1-Regular.ttf", MATHS),
+    ("maths_size2", KATEX + "Size2-Regular.ttf", MATHS),
+    ("maths_size3", KATEX + "Size3-Regular.ttf", MATHS),
+    ("maths_size4", KATEX + "Size4-Regular.ttf", MATHS),
 ]
 
 
@@ -39,10 +42,7 @@ def made(name, path, ranges):
                              recommended_glyphs=False)
     font = subset.load_font(path, options)
     subsetter = subset.Subsetter(options)
-    if ranges is None:
-        subsetter.populate(unicodes=[c for c in font.getBestCmap() if c < 0x10000])
-    else:
-        subsetter.populate(unicodes=[c for low, high in ranges for c in range(low, high + 1)])
+    subsetter.populate(unicodes=[c for low, high in ranges for c in range(low, high + 1)])
     subsetter.subset(font)
     for record in font["name"].names:
         record.string = "Regular" if record.nameID == 2 else "Fathom" + name.title().replace("_", "")
@@ -68,6 +68,9 @@ def main():
         rows.append(f'    {{"{name}", {name}_data, sizeof {name}_data, {height:.6f}F}},\n')
     out.append("}  // namespace\n")
     out.append(f"const EmbeddedFont embedded_fonts[] = {{\n{''.join(rows)}}};\nconst unsigned embedded_fonts_count = {len(rows)};\n")
+    for ranges_name, ranges in (("text", TEXT), ("icon", ICONS), ("maths", MATHS)):
+        ends = ", ".join(f"{low}, {high}" for low, high in ranges)
+        out.append(f"const ImWchar {ranges_name}_ranges[] = {{{ends}, 0}};\n")
     out.append("}  // namespace fathom::ui\n")
     with open(sys.argv[1], "w", encoding="ascii") as file:
         file.write("".join(out))

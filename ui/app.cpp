@@ -58,7 +58,7 @@ void App::frame() {
   was_broken_ = is_broken;
   if (document.is_empty()) {  // what was asked for was refused: nobody is left without a program
     const std::string why = document.message();
-    open_sample(*this, all_samples().front());
+    open_sample(*this, session::samples().front());
     document.say(why);
   }
   constexpr double seconds_a_step = 1.2;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "document.hpp"
 #include "machine_code.hpp"
@@ -24,7 +25,8 @@ struct View {
   std::string compare_with;           ///< id of the step whose program the difference is taken from; empty: the step before
   bool whole_text = false;            ///< the program without its difference
   float left = 0.22F, right = 0.29F;  ///< parts of the width
-  std::string maximised;              ///< id of a panel
+  bool middle_alone = false;          ///< the middle panel has all the place
+  friend bool operator==(const View&, const View&) = default;
 };
 
 /// One thing of the program, shared by all panels: a name as it stands in the program after a step.
@@ -39,7 +41,6 @@ constexpr float least_scale = 0.75F, most_scale = 3;
 struct Settings {
   Theme theme = Theme::dark;
   float scale = 1;  ///< least_scale … most_scale
-  bool reduced_motion = false;
 };
 
 /// What the palette asks for.
@@ -50,6 +51,8 @@ struct Palette {
   Ask ask = Ask::command;
   std::string query;
   int at = 0;
+  std::optional<std::string> files_of;  ///< the query that `files` were listed for
+  std::vector<std::string> files;
 };
 
 class App {
@@ -69,6 +72,7 @@ class App {
   CodeState code;
   GraphState graph;
   CardState card;
+  std::string revealed_step;              ///< that the list of steps was scrolled to
   std::function<void(std::string)> copy;  ///< to the clipboard
   bool wants_to_quit = false;
   std::function<void(App&)> leaving;  ///< what waits for an answer about unsaved changes

@@ -20,16 +20,22 @@ bool is_near_change(const std::vector<session::DiffLine>& lines, std::size_t at)
                      [](const session::DiffLine& line) { return line.mark != ' '; });
 }
 
+/// Of a program's line: its names stand after `step`.
+std::vector<Stretch> program_stretches(const App& app, std::string_view line, std::size_t step) {
+  return stretches_of(line, colour(Role::muted), [&](std::string_view name) { return app.colour_of(step, std::string(name)); });
+}
+
 }  // namespace
 
-std::vector<Stretch> stretches_of(const App& app, std::string_view line, std::size_t step) {
+std::vector<Stretch> stretches_of(std::string_view line, ImU32 keywords,
+                                  const std::function<std::optional<std::size_t>(std::string_view)>& entity) {
   std::vector<Stretch> stretches;
   for (const session::Word& word : session::words_of(line)) {
-    if (word.kind == session::WordKind::keyword || word.kind == session::WordKind::comment)
-      stretches.push_back({word.begin, word.end, colour(Role::muted), {}});
+    if (word.kind == session::WordKind::keyword) stretches.push_back({word.begin, word.end, keywords, {}});
+    if (word.kind == session::WordKind::comment) stretches.push_back({word.begin, word.end, colour(Role::muted), {}});
     if (word.kind != session::WordKind::name) continue;
-    std::string name(line.substr(word.begin, word.end - word.begin));
-    if (const auto entity = app.colour_of(step, name)) stretches.push_back({word.begin, word.end, entity_colour(*entity), std::move(name)});
+    const std::string_view name = text_of(line, word);
+    if (const auto number = entity(name)) stretches.push_back({word.begin, word.end, entity_colour(*number), std::string(name)});
   }
   return stretches;
 }
@@ -39,7 +45,7 @@ std::vector<TextLine> program_lines(const App& app, std::size_t step) {
   std::vector<TextLine> lines;
   int number = 0;
   for (const std::string_view line : session::lines_of(text))
-    lines.push_back({std::string(line), stretches_of(app, line, step), ' ', ++number, step});
+    lines.push_back({std::string(line), program_stretches(app, line, step), ' ', ++number, step});
   return lines;
 }
 
@@ -52,7 +58,7 @@ std::vector<TextLine> difference_lines(const App& app, const ProgramText& before
     if (all[i].mark != '-') ++number;
     const auto add = [&](std::size_t at, int shown) {
       lines.push_back(
-          {std::string(all[at].text), stretches_of(app, all[at].text, tag), all[at].mark, all[at].mark == '-' ? 0 : shown, tag});
+          {std::string(all[at].text), program_stretches(app, all[at].text, tag), all[at].mark, all[at].mark == '-' ? 0 : shown, tag});
     };
     if (is_near_change(all, i)) {
       add(i, number);

@@ -2,6 +2,8 @@
 // with folds.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +13,9 @@
 
 namespace fathom::ui {
 
-/// Names of the line stand after `step`.
-[[nodiscard]] std::vector<widgets::Stretch> stretches_of(const App&, std::string_view line, std::size_t step);
+/// Comments muted, words of the language in their ink, names that `entity` knows in its colour.
+[[nodiscard]] std::vector<widgets::Stretch> stretches_of(std::string_view line, ImU32 keywords,
+                                                         const std::function<std::optional<std::size_t>(std::string_view name)>& entity);
 /// The program after the step, numbered.
 [[nodiscard]] std::vector<widgets::TextLine> program_lines(const App&, std::size_t step);
 /// A program's text and the step after which its names stand.

@@ -65,12 +65,14 @@ void copy_program(App& app) {
   if (app.copy) app.copy(print(app.document.shown()->steps()[app.step()].after));
 }
 
-template <Ask ask>
+/// The same command again closes it.
+template <Ask what>
 void open_palette(App& app) {
-  const bool was_open = app.palette.is_open && app.palette.ask == ask;
-  app.palette = {!was_open, !was_open, ask, {}, 0};
-  if (ask == Ask::save_session) app.palette.query = session_path(app);
-  if (ask == Ask::save_program) app.palette.query = app.document.inputs().file_name;
+  if (app.palette.is_open && app.palette.ask == what) {
+    app.palette = {};
+    return;
+  }
+  ask(app, what, what == Ask::save_session ? session_path(app) : what == Ask::save_program ? app.document.inputs().file_name : "");
 }
 
 void save(App& app) {
@@ -85,9 +87,6 @@ void scale_by(App& app, float factor) { app.settings.scale = std::clamp(app.sett
 std::string needs_larger(const App& app) { return app.settings.scale >= most_scale ? "This is the largest size." : ""; }
 std::string needs_smaller(const App& app) { return app.settings.scale <= least_scale ? "This is the smallest size." : ""; }
 constexpr float scale_step = 1.125F;
-
-/// The panel that is alone gives its place back; else the middle one takes it.
-void maximise(App& app) { app.view.maximised = app.view.maximised.empty() ? "middle" : ""; }
 
 void play(App& app) {
   app.playing = !app.playing;
@@ -124,7 +123,8 @@ const auto table = std::to_array<Command>({
     {"view.larger", "Larger", "Ctrl+=", needs_larger, [](App& app) { scale_by(app, scale_step); }},
     {"view.smaller", "Smaller", "Ctrl+-", needs_smaller, [](App& app) { scale_by(app, 1 / scale_step); }},
     {"view.usual-size", "Usual size", "Ctrl+0", always, [](App& app) { app.settings.scale = 1; }},
-    {"view.present", "Show the middle panel alone, or all", "F11", always, maximise},
+    {"view.present", "Show the middle panel alone, or all", "F11", always,
+     [](App& app) { app.view.middle_alone = !app.view.middle_alone; }},
     {"file.restore", "Open what was left when Fathom did not end properly", "", needs_left_behind, restore_left_behind},
     {"view.palette", "Commands", "Ctrl+K", always, open_palette<Ask::command>},
     {"file.open", "Open a program or a session", "Ctrl+O", always, open_palette<Ask::open>},
@@ -184,10 +184,17 @@ bool is_pressed(std::string_view shortcut) {
 
 std::span<const Command> commands() { return table; }
 
+void ask(App& app, Ask what, std::string query) {
+  app.palette = {};
+  app.palette.is_open = app.palette.just_opened = true;
+  app.palette.ask = what;
+  app.palette.query = std::move(query);
+}
+
 void leave(App& app, std::function<void(App&)> then) {
   if (!app.document.is_changed()) return then(app);
   app.leaving = std::move(then);
-  app.palette = {true, true, Ask::unsaved, {}, 0};
+  ask(app, Ask::unsaved);
 }
 
 const Command* command_named(std::string_view id) {

@@ -22,6 +22,8 @@ struct Command {
 [[nodiscard]] const Command* command_named(std::string_view id);
 /// Runs it where it can be run; true where it was.
 bool run_command(App&, std::string_view id);
+/// Opens the palette with the question, `query` typed already.
+void ask(App&, Ask, std::string query = {});
 /// Does what ends the open session; first asks where it has changes that no file has.
 void leave(App&, std::function<void(App&)> then);
 /// Runs what the keys of this frame ask for.

@@ -6,13 +6,6 @@
 namespace fathom::ui {
 namespace {
 
-// Ranges of tools/fonts.py; Dear ImGui keeps the pointers until the atlas is built.
-constexpr std::array<ImWchar, 31> text_ranges = {0x20,   0x7E,   0xA0,   0xFF,   0x370,  0x3FF,  0x2010, 0x203A, 0x2070, 0x209C, 0x2190,
-                                                 0x21FF, 0x2200, 0x22FF, 0x2308, 0x230B, 0x2500, 0x257F, 0x25A0, 0x25CF, 0x2713, 0x2717,
-                                                 0x27E8, 0x27E9, 0,      0,      0,      0,      0,      0,      0};
-constexpr std::array<ImWchar, 3> icon_ranges = {0xF000, 0xF8FF, 0};
-constexpr std::array<ImWchar, 3> maths_ranges = {0x20, 0xFFFD, 0};
-
 struct Style {
   Font font;
   const char* face;
@@ -24,9 +17,7 @@ constexpr std::array styles = std::to_array<Style>({
     {Font::caption, "sans", "fallback", 12, true},
     {Font::body, "sans", "fallback", 14, true},
     {Font::body_bold, "sans_bold", "fallback", 14, true},
-    {Font::lesson, "sans", "fallback", 16, false},
     {Font::head, "sans_bold", "fallback", 18, true},
-    {Font::big, "sans_bold", "fallback", 24, false},
     {Font::code, "mono", "fallback_mono", 13, false},
     {Font::code_bold, "mono_bold", "fallback_mono", 13, false},
 });
@@ -63,13 +54,13 @@ void build_fonts(ImFontAtlas& atlas, float scale) {
   atlas.Clear();
   current_scale = scale;
   for (const Style& style : styles) {
-    ImFont* made = add(atlas, style.face, style.em, text_ranges.data(), false);
-    add(atlas, style.fallback, style.em, text_ranges.data(), true);
-    if (style.icons) add(atlas, "icons", style.em + 2, icon_ranges.data(), true);
+    ImFont* made = add(atlas, style.face, style.em, text_ranges, false);
+    add(atlas, style.fallback, style.em, text_ranges, true);
+    if (style.icons) add(atlas, "icons", style.em + 2, icon_ranges, true);
     made->FallbackChar = static_cast<ImWchar>(0x25A1);
     fonts[static_cast<std::size_t>(style.font)] = made;
   }
-  for (std::size_t i = 0; i < maths_faces.size(); ++i) formulas[i] = add(atlas, maths_faces[i], maths_em, maths_ranges.data(), false);
+  for (std::size_t i = 0; i < maths_faces.size(); ++i) formulas[i] = add(atlas, maths_faces[i], maths_em, maths_ranges, false);
   atlas.Build();
 }
 

@@ -1,4 +1,4 @@
-// Code points of the icon face (Material Design Icons), as UTF-8.
+// Code points of the icon face (Material Design Icons), as UTF-8; tools/fonts.py reads them from the comments.
 #pragma once
 
 namespace fathom::ui::icons {
@@ -7,23 +7,14 @@ inline constexpr const char* play = "\xEF\x90\x8A";           // F40A
 inline constexpr const char* pause = "\xEF\x8F\xA4";          // F3E4
 inline constexpr const char* first = "\xEF\x92\xAE";          // F4AE
 inline constexpr const char* last = "\xEF\x92\xAD";           // F4AD
-inline constexpr const char* check = "\xEF\x84\xAC";          // F12C
 inline constexpr const char* alert = "\xEF\x80\xA6";          // F026
 inline constexpr const char* lock = "\xEF\x8C\xBE";           // F33E
 inline constexpr const char* unlock = "\xEF\x8D\x80";         // F340
 inline constexpr const char* undo = "\xEF\x95\x8C";           // F54C
 inline constexpr const char* redo = "\xEF\x91\x8E";           // F44E
 inline constexpr const char* copy = "\xEF\x86\x8F";           // F18F
-inline constexpr const char* link = "\xEF\x8C\xB9";           // F339
-inline constexpr const char* export_file = "\xEF\x88\x87";    // F207
-inline constexpr const char* compare = "\xEF\x86\x8A";        // F18A
-inline constexpr const char* school = "\xEF\x91\xB4";         // F474
-inline constexpr const char* tune = "\xEF\x98\xAE";           // F62E
 inline constexpr const char* chip = "\xEF\x98\x9A";           // F61A
-inline constexpr const char* server = "\xEF\x92\x8D";         // F48D
-inline constexpr const char* history = "\xEF\x8B\x9A";        // F2DA
 inline constexpr const char* search = "\xEF\x8D\x89";         // F349
-inline constexpr const char* settings = "\xEF\x92\x93";       // F493
 inline constexpr const char* close = "\xEF\x85\x96";          // F156
 inline constexpr const char* chevron_down = "\xEF\x85\x80";   // F140
 inline constexpr const char* chevron_left = "\xEF\x85\x81";   // F141

@@ -78,6 +78,7 @@ struct GraphState {
   } made;
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
+  std::vector<ImVec2> sizes;
   GraphLayout layout;
   widgets::CanvasState canvas;
 };

@@ -9,12 +9,10 @@ namespace {
 
 using widgets::Box;
 
-/// Left, middle and right panel with what moves the borders between them; one alone where it is maximised.
+/// Left, middle and right panel with what moves the borders between them, or the middle one alone.
 void explore(App& app, const Box& box) {
   const float between = gap(2);
-  if (app.view.maximised == "steps") return panels::steps(app, box);
-  if (app.view.maximised == "middle") return panels::middle(app, box);
-  if (app.view.maximised == "card") return panels::step_card(app, box);
+  if (app.view.middle_alone) return panels::middle(app, box);
   const float left = box.min.x + app.view.left * box.width(), right = box.max.x - app.view.right * box.width();
   panels::steps(app, {box.min, {left - between / 2, box.max.y}});
   panels::middle(app, {{left + between / 2, box.min.y}, {right - between / 2, box.max.y}});

@@ -6,11 +6,7 @@
 #include <optional>
 #include <sstream>
 
-#include "ir/embedded_text.hpp"
 #include "session_files.hpp"
-
-extern const EmbeddedText samples[];
-extern const unsigned samples_count;
 
 namespace fathom::ui {
 namespace {
@@ -44,15 +40,6 @@ void open_text(App& app, const std::string& name, std::string text, const std::s
   }
   clear_view();
   app.document.open(inputs_of(name, std::move(text), target));
-}
-
-std::string title_of(const std::string& name, std::string_view text) {
-  std::string_view line = text.substr(0, text.find('\n'));
-  if (line.substr(0, 1) != "#") return {};
-  line.remove_prefix(std::min(line.find_first_not_of("# "), line.size()));
-  const std::string file = name + ".fathom: ";
-  if (line.substr(0, file.size()) == file) line.remove_prefix(file.size());
-  return std::string(line);
 }
 
 bool parse_size(const std::string& text, Start& start) {
@@ -99,14 +86,12 @@ tl::expected<Start, std::string> parse_start(const std::vector<std::string>& arg
   return start;
 }
 
-std::vector<Sample> all_samples() {
-  std::vector<Sample> all;
-  for (unsigned i = 0; i < samples_count; ++i)
-    all.push_back({samples[i].name, samples[i].text, title_of(samples[i].name, samples[i].text)});
-  return all;
+std::string what_it_is(const session::Sample& sample) {
+  const std::string file = sample.name + ".fathom: ";
+  return sample.title.compare(0, file.size(), file) == 0 ? sample.title.substr(file.size()) : sample.title;
 }
 
-void open_sample(App& app, const Sample& sample) {
+void open_sample(App& app, const session::Sample& sample) {
   const std::string target = app.document.inputs().target.empty() ? "x86-64" : app.document.inputs().target;
   open_text(app, sample.name + ".fathom", sample.text, target);
 }
@@ -125,10 +110,10 @@ void open_file(App& app, const std::string& path) {
 }
 
 void open_start(App& app, const Start& start) {
-  const std::vector<Sample> all = all_samples();
-  const auto named = std::find_if(all.begin(), all.end(), [&](const Sample& each) { return each.name == start.file; });
+  const std::vector<session::Sample>& all = session::samples();
+  const auto named = std::find_if(all.begin(), all.end(), [&](const session::Sample& each) { return each.name == start.file; });
   if (start.file.empty() || named != all.end()) {
-    const Sample& sample = named != all.end() ? *named : all.front();
+    const session::Sample& sample = named != all.end() ? *named : all.front();
     return open_text(app, sample.name + ".fathom", sample.text, start.target);
   }
   auto text = read_whole(start.file);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app.hpp"
+#include "session/samples.hpp"
 
 namespace fathom::ui {
 
@@ -26,11 +27,8 @@ void open_file(App&, const std::string& path);
 /// What a crash left: it belongs to no file until it is saved.
 void open_recovered(App&, const std::string& path);
 
-struct Sample {
-  std::string name, text;
-  std::string title;  ///< its first comment line, without its own name
-};
-[[nodiscard]] std::vector<Sample> all_samples();
-void open_sample(App&, const Sample&);
+void open_sample(App&, const session::Sample&);
+/// Its first comment line, without its own name.
+[[nodiscard]] std::string what_it_is(const session::Sample&);
 
 }  // namespace fathom::ui

@@ -107,10 +107,10 @@ class References {
 /// The families for every float parameter in turn: "descending@k" puts the pattern on k. All of them are names that make_inputs takes.
 [[nodiscard]] std::vector<std::string> data_families(const math::Program&);
 
-/// Elements of a small case that may be open: 2 % of 36 elements is none.
-inline constexpr std::int64_t undetermined_always = 2;
 /// More than 2 % of the elements are undetermined: a check of them is inconclusive.
 [[nodiscard]] bool says_too_little(std::int64_t undetermined, std::int64_t elements);
+/// The same of one case, which may be small: two elements may be open always, for 2 % of 36 elements is none.
+[[nodiscard]] bool case_says_too_little(std::int64_t undetermined, std::int64_t elements);
 
 /// How far an error reaches towards its bound; infinite where nothing is allowed.
 [[nodiscard]] double share_of_bound(double error, double bound);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ir/units.hpp"
 #include "session/session.hpp"
 
 namespace fathom::session {
@@ -82,6 +83,20 @@ Json of(const Fusion& fusion) {
 std::string document(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace
+
+double stored_bytes(const Step& step) {
+  double total = 0;
+  for (const TensorLife& life : step.lives)
+    if (life.place == "main memory") total += life.bytes;
+  return total;
+}
+
+std::string facts_of(const TensorLife& life) {
+  std::string text = life.place;
+  if (!life.shape.empty()) text += ", " + life.shape;
+  if (life.bytes > 0) text += ", " + bytes_text(life.bytes);
+  return text;
+}
 
 std::string steps_json(const Compilation& compilation) {
   Json steps = Json::array();

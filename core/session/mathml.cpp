@@ -2,41 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "session/binding_strength.hpp"
+
 namespace fathom::session {
 namespace {
 
-/// A deeper exponent would be set too small to read: exp(…) instead.
-constexpr std::uint32_t legible_exponent_depth = 4;
-
-// Binding strength of what a node looks like on the page; a fraction or a root binds like a name.
-enum Strength : int { loosest, logical, comparison, additive, multiplicative, prefix, tight };
-
-Strength strength(Expr e) {
-  switch (e.op()) {
-    case Op::logical_or:
-    case Op::logical_and:
-      return logical;
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-      return comparison;
-    case Op::add:
-    case Op::sub:
-      return additive;
-    case Op::mul:
-    case Op::mod:
-    case Op::reduce:
-      return multiplicative;
-    case Op::neg:
-    case Op::logical_not:
-      return prefix;
-    default:
-      return tight;
-  }
-}
+using namespace typeset;
 
 std::string item(Expr e);
 std::string operand(Expr e, int at_least) {
@@ -157,7 +128,7 @@ std::string item(Expr e) {
     case Op::pow:
       return power(e.arg(0), item(e.arg(1)));
     case Op::exp:
-      if (e.arg(0).node().depth > legible_exponent_depth) return applied("exp", e.args());
+      if (!is_raised(e)) return applied("exp", e.args());
       return fmt::format("<msup><mi mathvariant=\"normal\">e</mi>{}</msup>", item(e.arg(0)));
     case Op::exp2:
       return fmt::format("<msup><mn>2</mn>{}</msup>", item(e.arg(0)));

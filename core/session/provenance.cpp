@@ -121,7 +121,7 @@ std::vector<std::string> defined_in(std::string_view line) {
   std::vector<std::string> names;
   int depth = 0;
   for (const Word& word : words_of(line.substr(0, equals))) {
-    const std::string_view text = line.substr(word.begin, word.end - word.begin);
+    const std::string_view text = text_of(line, word);
     if (word.kind == WordKind::other)
       for (const char c : text) depth += c == '[' ? 1 : c == ']' ? -1 : 0;
     else if (depth == 0 && word.kind != WordKind::number && word.kind != WordKind::comment)

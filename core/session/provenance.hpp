@@ -45,6 +45,9 @@ struct Word {
   WordKind kind = WordKind::other;
 };
 [[nodiscard]] std::vector<Word> words_of(std::string_view line);
+[[nodiscard]] inline std::string_view text_of(std::string_view line, const Word& word) {
+  return line.substr(word.begin, word.end - word.begin);
+}
 /// Names that the line defines: left of its ` = `, outside of brackets.
 [[nodiscard]] std::vector<std::string> defined_in(std::string_view line);
 /// The name without the marks of its state: `p.m` of `p.m~'`.

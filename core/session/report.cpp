@@ -20,7 +20,7 @@ namespace {
 std::string coloured(std::string_view line, std::size_t step, const Provenance& provenance) {
   std::string out;
   for (const Word& word : words_of(line)) {
-    const std::string written(line.substr(word.begin, word.end - word.begin)), text = escape_html(written);
+    const std::string written(text_of(line, word)), text = escape_html(written);
     const auto colour = word.kind == WordKind::name ? provenance.colour(provenance.origin(step, written)) : std::nullopt;
     if (word.kind == WordKind::comment)
       out += "<span class=\"c\">" + text + "</span>";
@@ -164,14 +164,6 @@ std::string fusion_card(const Fusion& fusion) {
   return out;
 }
 
-/// Largest number of bytes of intermediates in main memory at once, and where it is first gone.
-double stored_bytes(const Step& step) {
-  double total = 0;
-  for (const TensorLife& life : step.lives)
-    if (life.place == "main memory") total += life.bytes;
-  return total;
-}
-
 std::string hero(const Compilation& compilation, const Provenance& provenance) {
   const auto& steps = compilation.record.steps;
   std::string source = "<div class=\"source scroll\"><pre id=\"program\">";
@@ -195,14 +187,6 @@ std::string hero(const Compilation& compilation, const Provenance& provenance) {
       escape_html(compilation.program.name.text()), escape_html(dims), source, bytes_text(stored_bytes(steps.back())), bytes_text(stored),
       bytes_text(steps.back().cost.bytes), bytes_text(steps.front().cost.bytes), count_text(steps.back().cost.exps),
       count_text(steps.front().cost.exps), passed, steps.size());
-}
-
-/// Place, shape, size: what is known of them.
-std::string facts_of(const TensorLife& life) {
-  std::string text = life.place;
-  if (!life.shape.empty()) text += ", " + life.shape;
-  if (life.bytes > 0) text += ", " + bytes_text(life.bytes);
-  return text;
 }
 
 const char* place_class(const std::string& place) {

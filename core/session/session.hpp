@@ -107,6 +107,12 @@ class Cases {
   std::function<Check(const Step&, const Edit&)> judge_;  ///< holds the cases: copies share them
 };
 
+// ---- what is said of a step ----
+/// Of all intermediates in main memory after it.
+[[nodiscard]] double stored_bytes(const Step&);
+/// Place, shape, size: what is known of them.
+[[nodiscard]] std::string facts_of(const TensorLife&);
+
 // ---- documents about a compilation ----
 [[nodiscard]] std::string steps_json(const Compilation&);
 [[nodiscard]] std::string explain_json(const Compilation&);

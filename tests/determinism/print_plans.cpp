@@ -2,21 +2,18 @@
 // splits. Built by every compiler and for the web; the outputs must be the same bytes.
 #include <cstdio>
 
-#include "ir/embedded_text.hpp"
+#include "session/samples.hpp"
 #include "session/session.hpp"
-
-extern const EmbeddedText samples[];
-extern const unsigned samples_count;
 
 namespace {
 
-void print_plan(const EmbeddedText& sample, const fathom::Target& target) {
+void print_plan(const fathom::session::Sample& sample, const fathom::Target& target) {
   fathom::session::Inputs inputs;
   inputs.file_name = sample.name;
   inputs.source = sample.text;
   inputs.target = target.name.text();
   const auto compilation = fathom::session::compile(inputs);
-  std::printf("==== %s on %s\n", sample.name, target.name.text().c_str());
+  std::printf("==== %s on %s\n", sample.name.c_str(), target.name.text().c_str());
   if (!compilation) {
     std::printf("%s", fathom::render(compilation.error(), sample.name, sample.text).c_str());
     return;
@@ -29,8 +26,8 @@ void print_plan(const EmbeddedText& sample, const fathom::Target& target) {
 }  // namespace
 
 int main() {
-  for (unsigned i = 0; i < samples_count; ++i)
+  for (const fathom::session::Sample& sample : fathom::session::samples())
     for (const fathom::Target& target : fathom::targets())
-      if (target.name.text() != "x86-64") print_plan(samples[i], target);  // x86-64 is whatever this machine is
+      if (target.name.text() != "x86-64") print_plan(sample, target);  // x86-64 is whatever this machine is
   return 0;
 }

@@ -112,6 +112,35 @@ TEST(Explorer, opens_every_derivation_by_mouse) {
   }
 }
 
+TEST(Explorer, steps_show_what_they_save_and_no_small_change) {
+  Explorer explorer;
+  ImGui::GetIO().DisplaySize = {1280, 1200};  // all rows
+  explorer.open("attention");
+  const std::string steps = mirror().text_of("steps");
+  EXPECT_NE(steps.find("−2.00 GiB"), std::string::npos) << steps;
+  EXPECT_EQ(steps.find(" B\n"), std::string::npos) << steps;
+}
+
+TEST(Explorer, the_list_of_steps_comes_to_the_step_once_and_can_be_scrolled_away) {
+  Explorer explorer;
+  ImGui::GetIO().DisplaySize = {1280, 420};  // fewer rows than steps
+  explorer.open("attention");
+  explorer.key(ImGuiKey_End);
+  explorer.frame();
+  const std::string last = "steps/" + step_at(explorer, explorer.app.step()).id;
+  ASSERT_NE(mirror().find(last), nullptr);
+  const float shown = mirror().find(last)->min.y;
+  EXPECT_LT(shown, 420);
+  ImGui::GetIO().AddMousePosEvent(100, 250);
+  explorer.frame();
+  for (int i = 0; i < 5; ++i) {
+    ImGui::GetIO().AddMouseWheelEvent(0, 1);
+    explorer.frame();
+  }
+  explorer.frame();
+  EXPECT_GT(mirror().find(last)->min.y, shown);
+}
+
 TEST(Explorer, a_change_of_theme_leaves_no_text_in_the_colours_of_the_other) {
   Explorer explorer;
   explorer.open("softmax");
@@ -311,7 +340,7 @@ TEST(Explorer, survives_any_input_and_undo_leads_back_to_the_start) {
   }
   EXPECT_FALSE(explorer.app.document.can_undo());
   std::set<std::string> texts;  // the events may have opened another sample
-  for (const Sample& sample : all_samples()) texts.insert(sample.text);
+  for (const session::Sample& sample : session::samples()) texts.insert(sample.text);
   EXPECT_EQ(texts.count(explorer.app.document.text()), 1U);
 }
 

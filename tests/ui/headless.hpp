@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <imgui.h>
 
-#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -46,7 +45,7 @@ class Screen {
 
 class Explorer {
  public:
-  Explorer() : app([this] { arrived_ = true; }) {
+  Explorer() : app([] {}) {
     app.copy = [this](std::string text) { copied = std::move(text); };
   }
 
@@ -120,7 +119,6 @@ class Explorer {
 
   Screen screen;
   std::string copied;
-  std::atomic<bool> arrived_ = false;
   App app;  ///< last: its threads end before what they wake
 };
 

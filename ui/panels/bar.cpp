@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "command_button.hpp"
 #include "icons.hpp"
 #include "mirror.hpp"
 #include "panels/panels.hpp"
@@ -10,22 +11,16 @@
 namespace fathom::ui::panels {
 namespace {
 
-/// A button for a command: disabled with the command's reason, its keys in the tooltip.
-void command_button(App& app, const char* id, const char* icon, std::string_view label = {}) {
-  const Command* command = command_named(id);
+widgets::ButtonOptions quiet(const char* icon) {
   widgets::ButtonOptions options;
   options.icon = icon;
-  options.tip = std::string(command->title);
-  options.shortcut = std::string(command->shortcut);
   options.look = widgets::Look::quiet;
-  if (std::string why = command->disabled(app); !why.empty()) options.disabled = std::move(why);
-  if (widgets::button(id, label, options)) command->run(app);
+  return options;
 }
 
 void target_menu(App& app) {
   const std::string now = app.document.inputs().target;
-  widgets::ButtonOptions options;
-  options.icon = icons::chip;
+  widgets::ButtonOptions options = quiet(icons::chip);
   options.tip = "The machine that the program is lowered for";
   options.look = widgets::Look::quiet;
   if (widgets::button("target", now + " ▾", options)) ImGui::OpenPopup("targets");
@@ -34,8 +29,7 @@ void target_menu(App& app) {
   if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::CloseCurrentPopup();
   for (const Target& target : targets()) {
     const std::string name = target.name.text();
-    widgets::ButtonOptions row;
-    row.look = widgets::Look::quiet;
+    widgets::ButtonOptions row = quiet(nullptr);
     row.selected = name == now;
     if (widgets::button("target." + name, fmt::format("{}   {}", name, target.title), row)) {
       app.document.change([name](session::Session& session) { return session.set_target(name); });
@@ -55,27 +49,24 @@ void bar(App& app, const Box& box) {
   ImGui::BeginGroup();
   const std::string file = app.document.inputs().file_name;
   const std::size_t slash = file.rfind('/');
-  widgets::ButtonOptions name;
-  name.look = widgets::Look::quiet;
+  widgets::ButtonOptions name = quiet(nullptr);
   name.tip = file + ": show its text";
   if (widgets::button("file", slash == std::string::npos ? file : file.substr(slash + 1), name)) run_command(app, "tab.program");
   ImGui::SameLine();
-  command_button(app, "edit.undo", icons::undo);
+  command_button(app, "edit.undo", "edit.undo", {}, quiet(icons::undo));
   ImGui::SameLine();
-  command_button(app, "edit.redo", icons::redo);
+  command_button(app, "edit.redo", "edit.redo", {}, quiet(icons::redo));
   ImGui::EndGroup();
 
-  const float commands_width =
-      widgets::button_width("Commands  Ctrl+K", {icons::search, {}, {}, std::nullopt, widgets::Look::quiet, false, 0});
-  const float target_width =
-      widgets::button_width(app.document.inputs().target + " ▾", {icons::chip, {}, {}, std::nullopt, widgets::Look::quiet, false, 0});
+  const float commands_width = widgets::button_width("Commands  Ctrl+K", icons::search);
+  const float target_width = widgets::button_width(app.document.inputs().target + " ▾", icons::chip);
   const float theme_width = widgets::button_width("Light / dark");
   ImGui::SetCursorScreenPos({box.max.x - commands_width - target_width - theme_width - 2 * gap(2) - gap(3), y});
   target_menu(app);
   ImGui::SameLine();
-  command_button(app, "view.theme", nullptr, "Light / dark");
+  command_button(app, "view.theme", "view.theme", "Light / dark", quiet(nullptr));
   ImGui::SameLine();
-  command_button(app, "view.palette", icons::search, "Commands  Ctrl+K");
+  command_button(app, "view.palette", "view.palette", "Commands  Ctrl+K", quiet(icons::search));
 }
 
 }  // namespace fathom::ui::panels

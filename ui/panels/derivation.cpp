@@ -33,11 +33,6 @@ namespace {
 constexpr float rule_part = 0.32F, widest_rule = 68;  // of the width, and gaps: where rules stand beside their formulas
 constexpr float least_width_of_two = 120;             // gaps: narrower panels have the rule below the formula
 
-std::string bare(std::string name) {
-  while (!name.empty() && (name.back() == '\'' || name.back() == '~')) name.pop_back();
-  return name;
-}
-
 /// As a derivation prints it: `bound` lines weaken, all others are equations. The rule's own equation says which.
 std::string relation_of(const DerivationLine& line) { return line.equation.find("<=") != std::string::npos ? "≤" : "="; }
 
@@ -102,7 +97,7 @@ struct Lighting {
 
 std::string name_of(Expr e) {
   if (!e.is(Op::index) && !e.is(Op::dim) && !e.is(Op::symbol) && !e.is(Op::read)) return {};
-  return bare(e.name().text());
+  return session::bare_name(e.name().text());
 }
 
 std::optional<ImU32> ink_of(Expr node, void* context) {
@@ -222,7 +217,7 @@ std::string draw_accepted(App& app, const Fusion& fusion, DerivationState& state
 
 void share_hover(App& app, DerivationState& state, const std::string& under) {
   if (!under.empty()) {
-    app.hovered = {under, app.step()};
+    app.hovered = app.hovering = {under, app.step()};  // here at once, in the other panels from the next frame on
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) app.selected = app.hovered;
   } else if (!state.lit.empty() && app.hovered.name == state.lit) {
     app.hovered = {};

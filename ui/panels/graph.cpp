@@ -119,14 +119,14 @@ void graph(App& app) {
   const std::size_t step = step_of_graph(steps, app.step());
   GraphState& state = app.graph;
   const GraphState::Made wanted{app.document.version(), step, font(Font::code)->FontSize};
-  const bool stale = !(state.made == wanted);
-  if (stale) {
+  if (!(state.made == wanted)) {
     make(state, steps[step].after);
-    state.layout = lay_out_graph(sizes_of(state.nodes), state.edges, gap(6));
+    state.sizes = sizes_of(state.nodes);
+    state.layout = lay_out_graph(state.sizes, state.edges, gap(6));
     state.made = wanted;
     state.canvas.fit = true;
   }
-  const std::vector<ImVec2> sizes = sizes_of(state.nodes);
+  const std::vector<ImVec2>& sizes = state.sizes;
   const std::string note = fmt::format("after “{}”   wheel zooms, drag moves, F fits{}", steps[step].title,
                                        steps[step].after.level == Level::loop ? "   one ground: one loop" : "");
   widgets::fitted("what", note, ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);

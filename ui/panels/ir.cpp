@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "code_lines.hpp"
-#include "command.hpp"
+#include "command_button.hpp"
 #include "icons.hpp"
 #include "mirror.hpp"
 #include "panels/panels.hpp"
@@ -41,8 +41,7 @@ void head(App& app, std::size_t step, std::optional<std::size_t> before, bool wh
                            : whole            ? fmt::format("{} program after “{}”", title_of(steps[step].after.level), steps[step].title)
                                               : fmt::format("after “{}”, against “{}”", steps[step].title, steps[*before].title);
   const char* const other = app.view.whole_text ? "Difference" : "Whole program";
-  const float buttons = widgets::button_width(other) +
-                        widgets::button_width("Copy", {icons::copy, {}, {}, std::nullopt, widgets::Look::quiet, false, 0}) + 2 * gap(2);
+  const float buttons = widgets::button_width(other) + widgets::button_width("Copy", icons::copy) + 2 * gap(2);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   ImGui::SetCursorScreenPos({at.x, at.y + (metrics().row - font(Font::caption)->FontSize) / 2});
@@ -50,14 +49,10 @@ void head(App& app, std::size_t step, std::optional<std::size_t> before, bool wh
   ImGui::SetCursorScreenPos({at.x + width - buttons + gap(2), at.y});
   widgets::ButtonOptions options;
   options.look = widgets::Look::quiet;
-  options.shortcut = "D";
-  options.tip = "Show the difference or the whole program";
-  if (widgets::button("whole", other, options)) run_command(app, "ir.whole");
+  command_button(app, "whole", "ir.whole", other, options);
   ImGui::SameLine();
   options.icon = icons::copy;
-  options.shortcut = "Ctrl+Shift+C";
-  options.tip = "Copy the program after the step";
-  if (widgets::button("copy", "Copy", options)) run_command(app, "ir.copy");
+  command_button(app, "copy", "ir.copy", "Copy", options);
 }
 
 }  // namespace

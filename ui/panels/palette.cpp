@@ -35,7 +35,7 @@ bool matches(std::string_view title, std::string_view query) {
   return true;
 }
 
-std::vector<Entry> command_entries(const App& app) {
+std::vector<Entry> command_entries(App& app) {
   std::vector<Entry> entries;
   for (const Command& command : commands()) {
     if (!matches(command.title, app.palette.query)) continue;
@@ -46,18 +46,18 @@ std::vector<Entry> command_entries(const App& app) {
   return entries;
 }
 
-std::vector<Entry> sample_entries(const App& app) {
+std::vector<Entry> sample_entries(App& app) {
   std::vector<Entry> entries;
-  for (const Sample& sample : all_samples())
+  for (const session::Sample& sample : session::samples())
     if (matches(sample.name, app.palette.query))
-      entries.push_back({"sample." + sample.name, sample.name, sample.title, {}, [sample](App& at) {
+      entries.push_back({"sample." + sample.name, sample.name, what_it_is(sample), {}, [sample](App& at) {
                            leave(at, [sample](App& then) { open_sample(then, sample); });
                          }});
   return entries;
 }
 
 /// Newest first.
-std::vector<Entry> state_entries(const App& app) {
+std::vector<Entry> state_entries(App& app) {
   std::vector<Entry> entries;
   if (app.document.shown() == nullptr) return entries;
   const session::Session& session = app.document.shown()->session;
@@ -77,15 +77,11 @@ bool is_ours(const std::filesystem::path& path) {
   return path.extension() == ".fathom" || (name.size() > 13 && name.substr(name.size() - 13) == ".session.json");
 }
 
-/// What was typed, then files of its folder that begin so.
-std::vector<Entry> file_entries(const App& app) {
+/// What was typed where it is a file, then files and folders that begin so.
+std::vector<std::string> files_like(const std::string& typed) {
   constexpr std::size_t most_files = 200;
-  const std::string& typed = app.palette.query;
-  std::vector<Entry> entries;
   std::error_code error;
   const std::filesystem::path given(typed.empty() ? "./" : typed);
-  if (!typed.empty() && std::filesystem::is_regular_file(given, error))
-    entries.push_back({"file", typed, "open", {}, [typed](App& at) { leave(at, [typed](App& then) { open_file(then, typed); }); }});
   const std::filesystem::path folder = given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
   const std::string begin = given.filename().string();
   std::vector<std::string> found;
@@ -97,13 +93,31 @@ std::vector<Entry> file_entries(const App& app) {
       found.push_back((given.has_parent_path() ? (folder / name).string() : name) + (is_folder ? "/" : ""));
     if (found.size() > most_files) break;
   }
+  found.erase(std::remove(found.begin(), found.end(), typed), found.end());
   std::sort(found.begin(), found.end());
-  for (const std::string& path : found) {
-    if (path == typed) continue;
-    const bool is_folder = path.back() == '/';
-    entries.push_back({"file." + path, path, is_folder ? "folder" : "", {}, [path, is_folder](App& at) {
-                         if (!is_folder) return leave(at, [path](App& then) { open_file(then, path); });
-                         at.palette = {true, true, Ask::open, path, 0};
+  if (!typed.empty() && std::filesystem::is_regular_file(given, error)) found.insert(found.begin(), typed);
+  return found;
+}
+
+/// The disk is read once for what is typed, not in every frame.
+std::vector<Entry> file_entries(App& app) {
+  Palette& palette = app.palette;
+  if (palette.files_of != palette.query) palette.files = files_like(palette.query);
+  palette.files_of = palette.query;
+  std::vector<Entry> entries;
+  for (const std::string& path : palette.files) {
+    const bool is_folder = path.back() == '/', is_typed = path == palette.query;
+    entries.push_back({is_typed ? "file" : "file." + path,
+                       path,
+                       is_folder  ? "folder"
+                       : is_typed ? "open"
+                                  : "",
+                       {},
+                       [path, is_folder](App& at) {
+                         if (is_folder)
+                           ask(at, Ask::open, path);
+                         else
+                           leave(at, [path](App& then) { open_file(then, path); });
                        }});
   }
   if (entries.empty()) entries.push_back({"none", "There is no such file.", {}, "Type the path of a .fathom or .session.json file.", {}});
@@ -118,7 +132,7 @@ std::vector<Entry> save_entries(const App& app, void (*save)(App&, const std::st
            [path, save](App& at) { save(at, path); }}};
 }
 
-std::vector<Entry> unsaved_entries(const App&) {
+std::vector<Entry> unsaved_entries(App&) {
   const auto save_first = [](App& app) {
     app.leaving = nullptr;
     run_command(app, "file.save");
@@ -130,7 +144,7 @@ std::vector<Entry> unsaved_entries(const App&) {
 
 struct Kind {
   const char* hint;
-  std::vector<Entry> (*entries)(const App&);
+  std::vector<Entry> (*entries)(App&);
 };
 Kind kind_of(Ask ask) {
   switch (ask) {
@@ -145,9 +159,9 @@ Kind kind_of(Ask ask) {
     case Ask::open:
       return {"path of a .fathom or .session.json file", file_entries};
     case Ask::save_session:
-      return {"path of the session file", [](const App& app) { return save_entries(app, save_session); }};
+      return {"path of the session file", [](App& app) { return save_entries(app, save_session); }};
     case Ask::save_program:
-      return {"path of the program's file", [](const App& app) { return save_entries(app, save_program); }};
+      return {"path of the program's file", [](App& app) { return save_entries(app, save_program); }};
   }
   return {"", command_entries};
 }

@@ -6,11 +6,13 @@
 #include <charconv>
 #include <set>
 
+#include "code_lines.hpp"
 #include "command.hpp"
 #include "icons.hpp"
 #include "lang/lang.hpp"
 #include "mirror.hpp"
 #include "panels/panels.hpp"
+#include "session/text_diff.hpp"
 #include "start.hpp"
 #include "words.hpp"
 
@@ -23,35 +25,19 @@ using widgets::Stretch;
 
 constexpr const char* gallery = "samples";
 
-std::string_view part_of(std::string_view line, const session::Word& word) { return line.substr(word.begin, word.end - word.begin); }
-
-std::vector<std::string_view> lines_in(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
 // ---- samples ----
-widgets::ButtonOptions samples_look() {
+void samples(App& app) {
+  const ImVec2 below{ImGui::GetCursorScreenPos().x, ImGui::GetCursorScreenPos().y + metrics().row + gap(1)};
   widgets::ButtonOptions options;
   options.icon = icons::chevron_down;
   options.tip = "Start from a program that comes with Fathom";
-  return options;
-}
-
-void samples(App& app) {
-  const ImVec2 below{ImGui::GetCursorScreenPos().x, ImGui::GetCursorScreenPos().y + metrics().row + gap(1)};
-  if (widgets::button(gallery, "Samples", samples_look())) ImGui::OpenPopup(gallery);
+  if (widgets::button(gallery, "Samples", options)) ImGui::OpenPopup(gallery);
   ImGui::SetNextWindowPos(below, ImGuiCond_Appearing);
   ImGui::SetNextWindowSizeConstraints({0, 0}, {FLT_MAX, ImGui::GetIO().DisplaySize.y - below.y - gap(2)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {gap(2), gap(2)});
   if (ImGui::BeginPopup(gallery)) {
     const MirrorScope scope("sample");
-    for (const Sample& sample : all_samples()) {
+    for (const session::Sample& sample : session::samples()) {
       widgets::ButtonOptions row;
       row.look = widgets::Look::quiet;
       if (widgets::button(sample.name, sample.name, row)) {
@@ -60,7 +46,7 @@ void samples(App& app) {
       }
       ImGui::SetCursorPos({ImGui::GetCursorPosX() + gap(2), ImGui::GetCursorPosY() - gap(2)});
       ImGui::PushTextWrapPos(gap(110));
-      widgets::text(sample.title, Role::muted, Font::caption);
+      widgets::text(what_it_is(sample), Role::muted, Font::caption);
       ImGui::PopTextWrapPos();
     }
     if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::CloseCurrentPopup();
@@ -126,7 +112,7 @@ void head(App& app, ProgramState& state) {
   ImGui::SetCursorScreenPos({at.x, at.y});
   ImGui::Dummy({0, label + field});
   const ImVec2 below = ImGui::GetCursorScreenPos();
-  sizes(app, state, {at.x + widgets::button_width("Samples", samples_look()) + gap(3), at.y}, label + field);
+  sizes(app, state, {at.x + widgets::button_width("Samples", icons::chevron_down) + gap(3), at.y}, label + field);
   ImGui::SetCursorScreenPos({at.x, std::max(below.y, ImGui::GetCursorScreenPos().y)});
   ImGui::Dummy({0, 0});
 }
@@ -142,16 +128,7 @@ std::optional<std::size_t> entity_of(const App& app, ProgramState& state, std::s
 
 /// A name can be selected where the compiled program knows it as a tensor.
 std::vector<Stretch> highlighted(const App& app, ProgramState& state, std::string_view line) {
-  std::vector<Stretch> stretches;
-  for (const session::Word& word : session::words_of(line)) {
-    if (word.kind == session::WordKind::keyword) stretches.push_back({word.begin, word.end, faded(Role::accent, 0.85F), {}});
-    if (word.kind == session::WordKind::comment) stretches.push_back({word.begin, word.end, colour(Role::muted), {}});
-    if (word.kind != session::WordKind::name) continue;
-    const std::string_view name = part_of(line, word);
-    if (const auto entity = entity_of(app, state, name))
-      stretches.push_back({word.begin, word.end, entity_colour(*entity), std::string(name)});
-  }
-  return stretches;
+  return stretches_of(line, faded(Role::accent, 0.85F), [&](std::string_view name) { return entity_of(app, state, name); });
 }
 
 /// Words of the notation: the keywords of the samples, and the functions that the prelude declares and calls, which no tensor of it is.
@@ -159,13 +136,13 @@ const std::vector<Completion>& words_of_notation() {
   static const std::vector<Completion> words = [] {
     std::set<std::string> functions, keywords;
     std::vector<std::string> texts{std::string(lang::prelude())};
-    for (const Sample& sample : all_samples()) texts.push_back(sample.text);
+    for (const session::Sample& sample : session::samples()) texts.push_back(sample.text);
     for (const std::string& text : texts)
-      for (const std::string_view line : lines_in(text))
+      for (const std::string_view line : session::lines_of(text))
         for (const session::Word& word : session::words_of(line)) {
           const bool is_called = word.end < line.size() && (line[word.end] == '(' || line[word.end] == '[');
-          if (word.kind == session::WordKind::keyword) keywords.emplace(part_of(line, word));
-          if (word.kind == session::WordKind::name && is_called && &text == &texts.front()) functions.emplace(part_of(line, word));
+          if (word.kind == session::WordKind::keyword) keywords.emplace(text_of(line, word));
+          if (word.kind == session::WordKind::name && is_called && &text == &texts.front()) functions.emplace(text_of(line, word));
         }
     std::vector<Completion> all;
     for (const std::string& each : functions) all.push_back({each, "function"});
@@ -188,9 +165,9 @@ std::vector<Completion> completions(const App& app, std::string_view before) {
     for (const ReducerRef& each : program.reducers) all.push_back({each->name.text(), "reducer"});
   }
   all.insert(all.end(), words_of_notation().begin(), words_of_notation().end());
-  for (const std::string_view line : lines_in(app.document.text()))
+  for (const std::string_view line : session::lines_of(app.document.text()))
     for (const session::Word& word : session::words_of(line))
-      if (word.kind == session::WordKind::name) all.push_back({std::string(part_of(line, word)), "name"});
+      if (word.kind == session::WordKind::name) all.push_back({std::string(text_of(line, word)), "name"});
   return all;
 }
 

@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "command.hpp"
+#include "command_button.hpp"
 #include "icons.hpp"
 #include "ir/units.hpp"
 #include "mirror.hpp"
@@ -22,16 +23,10 @@ void dot(App& app, std::size_t number, ImVec2 centre, float radius) {
   const bool here = number == app.step();
   const bool alarming = status == CheckStatus::failed || status == CheckStatus::inconclusive;
   const ImU32 ink = alarming ? colour(role_of(status)) : here ? colour(Role::accent) : colour(step.changed ? Role::text : Role::muted);
-  const Box box{{centre.x - 2 * radius, centre.y - 2 * radius}, {centre.x + 2 * radius, centre.y + 2 * radius}};
-  ImGui::SetCursorScreenPos(box.min);
-  ImGui::PushID(static_cast<int>(number));
-  const bool focused = mirror().focusable(step.id);
-  const bool pressed = ImGui::InvisibleButton("##dot", {box.width(), box.height()}) || widgets::activated_by_key(focused);
-  const bool hovered = ImGui::IsItemHovered();
-  ImGui::PopID();
+  ImGui::SetCursorScreenPos({centre.x - 2 * radius, centre.y - 2 * radius});
+  const widgets::Pressable state = widgets::pressable(step.id, {4 * radius, 4 * radius});
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  if (hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-  if (here || hovered) list.AddCircle(centre, radius + gap(0.75F), colour(Role::accent), 0, hairline());
+  if (here || state.hovered) list.AddCircle(centre, radius + gap(0.75F), colour(Role::accent), 0, hairline());
   if (alarming)  // a sign of its own, not its colour alone
     widgets::draw_text(list, {centre.x - widgets::measure(sign_of(status), Font::body).x / 2, centre.y - font(Font::body)->FontSize / 2},
                        sign_of(status), ink, Font::body);
@@ -41,33 +36,26 @@ void dot(App& app, std::size_t number, ImVec2 centre, float radius) {
     list.AddCircleFilled(centre, radius, ink);
   else
     list.AddCircle(centre, radius - hairline() / 2, ink, 0, hairline());
-  widgets::focus_ring(box, focused);
+  widgets::focus_ring(state.box, state.focused);
   widgets::tip(fmt::format("{}\n{}\n{}", step.title, step.says, sentence_of(app.document.check(number))));
-  mirror().add("dot", step.id, step.title, box.min, box.max, true, here);
-  if (pressed) app.go_to(number);
+  mirror().add("dot", step.id, step.title, state.box.min, state.box.max, true, here);
+  if (state.pressed) app.go_to(number);
 }
 
 void transport(App& app, float right, float y) {
-  struct Item {
-    const char* command;
-    const char* icon;
-    const char* label;
-  };
-  const Item items[] = {{"step.first", icons::first, ""},
-                        {"step.previous", icons::chevron_left, ""},
-                        {"step.play", app.playing ? icons::pause : icons::play, ""},
-                        {"step.next", icons::chevron_right, ""},
-                        {"step.last", icons::last, ""}};
+  const std::pair<const char*, const char*> items[] = {{"step.first", icons::first},
+                                                       {"step.previous", icons::chevron_left},
+                                                       {"step.play", app.playing ? icons::pause : icons::play},
+                                                       {"step.next", icons::chevron_right},
+                                                       {"step.last", icons::last}};
   float width = 0;
-  for (const Item& item : items)
-    width += widgets::button_width(item.label, {item.icon, {}, {}, std::nullopt, widgets::Look::quiet, false, 0}) + gap(1);
+  for (const auto& [command, icon] : items) width += widgets::button_width({}, icon) + gap(1);
   ImGui::SetCursorScreenPos({right - width, y});
-  for (const Item& item : items) {
-    const Command* command = command_named(item.command);
-    widgets::ButtonOptions options{
-        item.icon, std::string(command->title), std::string(command->shortcut), std::nullopt, widgets::Look::quiet, false, 0};
-    if (std::string why = command->disabled(app); !why.empty()) options.disabled = std::move(why);
-    if (widgets::button(item.command, item.label, options)) command->run(app);
+  for (const auto& [command, icon] : items) {
+    widgets::ButtonOptions options;
+    options.icon = icon;
+    options.look = widgets::Look::quiet;
+    command_button(app, command, command, {}, options);
     ImGui::SameLine(0, gap(1));
   }
 }
@@ -121,8 +109,7 @@ void life_of_selection(App& app, const Box& box, const std::vector<float>& colum
       if (widgets::measure(words, Font::caption).x > cell.width() - gap(1)) words = life->bytes > 0 ? bytes_text(life->bytes) : "";
       if (widgets::measure(words, Font::caption).x <= cell.width() - gap(1))
         widgets::draw_text(list, {cell.min.x + gap(1), y}, words, colour(Role::text), Font::caption);
-      const std::string whole = fmt::format("{}: {}{}{}", life->tensor.text(), life->place, life->shape.empty() ? "" : ", " + life->shape,
-                                            life->bytes > 0 ? ", " + bytes_text(life->bytes) : "");
+      const std::string whole = life->tensor.text() + ": " + session::facts_of(*life);
       widgets::tip_over(cell, whole);
       mirror().add("life", fmt::format("{}", i), whole, cell.min, cell.max);
     }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "command.hpp"
+#include "command_button.hpp"
 #include "icons.hpp"
 #include "ir/units.hpp"
 #include "mirror.hpp"
@@ -40,22 +40,14 @@ void cost(const Cost& before, const Cost& after) {
 /// Looking at one asks for its preview: `preview_is_wanted` is set.
 void alternative(App& app, const Decision& decision, const Alternative& each, bool& preview_is_wanted) {
   const bool taken = each.choice == decision.choice;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  const Box box{at, {at.x + width, at.y + metrics().row}};
-  const std::string id = decision.site + "=" + each.choice;
-  ImGui::PushID(id.c_str());
   const bool enabled = !each.refused && !taken;
-  const bool focused = mirror().focusable(id);
-  bool pressed = ImGui::InvisibleButton("##alternative", {std::max(1.0F, width), metrics().row}) || widgets::activated_by_key(focused);
-  pressed = pressed && enabled;
-  const bool hovered = ImGui::IsItemHovered();
-  ImGui::PopID();
+  const std::string id = decision.site + "=" + each.choice;
+  const widgets::Pressable state = widgets::pressable(id, {ImGui::GetContentRegionAvail().x, metrics().row}, enabled);
+  const Box& box = state.box;
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  if ((hovered || focused) && enabled) {
+  if ((state.hovered || state.focused) && enabled) {
     app.document.preview(decision.site, each.choice);
     preview_is_wanted = true;
-    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     list.AddRectFilled(box.min, box.max, colour(Role::raised), metrics().control_radius);
   }
   const float y = box.min.y + (box.height() - font(Font::body)->FontSize) / 2;
@@ -71,10 +63,10 @@ void alternative(App& app, const Decision& decision, const Alternative& each, bo
   ImGui::PushClipRect({x, box.min.y}, box.max, true);
   widgets::draw_text(list, {x, box.min.y + (box.height() - extent.y) / 2}, right, colour(Role::muted), right_font);
   ImGui::PopClipRect();
-  widgets::focus_ring(box, focused);
+  widgets::focus_ring(box, state.focused);
   if (each.refused) widgets::tip(each.refused->reason + (each.refused->hint.empty() ? "" : "\n" + each.refused->hint));
   mirror().add("alternative", id, each.choice, box.min, box.max, enabled, taken);
-  if (pressed)
+  if (state.pressed)
     app.document.change(
         [site = decision.site, choice = each.choice](session::Session& session) { return session.override_choice(site, choice); });
 }
@@ -142,16 +134,13 @@ void decision(App& app, const Decision& decision) {
   preview_line(app);
   widgets::ButtonOptions lock;
   lock.icon = decision.locked ? icons::lock : icons::unlock;
-  lock.shortcut = "L";
   lock.tip = "A locked choice stays when others change";
   lock.selected = decision.locked;
-  if (widgets::button("lock", decision.locked ? "Locked" : "Lock", lock)) run_command(app, "decision.lock");
+  command_button(app, "lock", "decision.lock", decision.locked ? "Locked" : "Lock", lock);
   ImGui::SameLine();
   widgets::ButtonOptions reset;
   reset.icon = icons::undo;
-  reset.tip = "Give the choice back to the scheduler";
-  if (std::string why = command_named("decision.reset")->disabled(app); !why.empty()) reset.disabled = std::move(why);
-  if (widgets::button("reset", "Reset", reset)) run_command(app, "decision.reset");
+  command_button(app, "reset", "decision.reset", "Reset", reset);
 }
 
 void refusal(const Refusal& each) {

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cmath>
 
-#include "command.hpp"
 #include "icons.hpp"
 #include "ir/units.hpp"
 #include "mirror.hpp"
@@ -26,39 +25,31 @@ bool is_listed(const App& app, const Step& step) {
   return filter.empty() || lower(step.title + " " + step.says + " " + step.id + " " + step.rule).find(filter) != std::string::npos;
 }
 
-constexpr double least_shown = 0.01;  ///< of what is stored: a counter of four bytes is no news
+constexpr double least_shown = 0.01;  ///< of the most that any step stores: a counter of four bytes is no news
 
-/// Bytes of intermediates in main memory.
-double stored(const Step& step) {
-  double total = 0;
-  for (const TensorLife& life : step.lives)
-    if (life.place == "main memory") total += life.bytes;
-  return total;
+double most_stored(const std::vector<Step>& steps) {
+  double most = 0;
+  for (const Step& step : steps) most = std::max(most, session::stored_bytes(step));
+  return most;
 }
 
-/// What the step saves or costs, in the fewest words; empty where neither.
-std::string saving(const std::vector<Step>& steps, std::size_t number) {
+/// What the step saves or costs, in the fewest words; empty where that is nothing beside `most`.
+std::string saving(const std::vector<Step>& steps, std::size_t number, double most) {
   if (number == 0) return {};
-  const double before = stored(steps[number - 1]), after = stored(steps[number]);
-  if (std::abs(before - after) < least_shown * std::max(before, after)) return {};
-  return (after < before ? "−" : "+") + bytes_text(std::max(before, after) - std::min(before, after));
+  const double before = session::stored_bytes(steps[number - 1]), after = session::stored_bytes(steps[number]);
+  const double change = std::abs(before - after);
+  if (change <= least_shown * most) return {};
+  return (after < before ? "−" : "+") + bytes_text(change);
 }
 
-void row(App& app, std::size_t number) {
+void row(App& app, std::size_t number, double most) {
   const auto& steps = app.document.shown()->steps();
   const Step& step = steps[number];
   const bool here = number == app.step();
-  const float width = ImGui::GetContentRegionAvail().x;
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const Box box{at, {at.x + width, at.y + metrics().row}};
-  ImGui::PushID(static_cast<int>(number));
-  const bool focused = mirror().focusable(step.id);
-  const bool pressed = ImGui::InvisibleButton("##row", {std::max(1.0F, width), metrics().row}) || widgets::activated_by_key(focused);
-  const bool hovered = ImGui::IsItemHovered();
-  ImGui::PopID();
+  const widgets::Pressable state = widgets::pressable(step.id, {ImGui::GetContentRegionAvail().x, metrics().row});
+  const Box& box = state.box;
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  if (hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-  if (here || hovered)
+  if (here || state.hovered)
     list.AddRectFilled(box.min, box.max, here ? faded(Role::accent, 0.18F) : colour(Role::raised), metrics().control_radius);
   const Check& check = app.document.check(number);
   const float y = box.min.y + (box.height() - font(Font::body)->FontSize) / 2;
@@ -73,17 +64,21 @@ void row(App& app, std::size_t number) {
   };
   if (step.decision && step.decision->locked) from_right(icons::lock, Role::muted, Font::body);
   if (step.decision && step.decision->origin == Origin::by_user) from_right("■", Role::accent, Font::caption);
-  const std::string saved = saving(steps, number);
+  const std::string saved = saving(steps, number, most);
   from_right(saved, saved.substr(0, 1) == "+" ? Role::warn : Role::ok, Font::caption);
   const Font which = here ? Font::body_bold : Font::body;
   const float left = box.min.x + gap(7);
   widgets::draw_text(list, {left, y}, widgets::cut_to(step.title, right - left, which), colour(step.changed ? Role::text : Role::muted),
                      which);
-  widgets::focus_ring(box, focused);
+  widgets::focus_ring(box, state.focused);
   widgets::tip(step.title + "\n" + step.says + "\n" + sentence_of(check));
-  mirror().add("row", step.id, std::string(sign_of(check.status)) + " " + step.title, box.min, box.max, true, here);
-  if (here) ImGui::SetScrollHereY(0.5F);
-  if (pressed) app.go_to(number);
+  mirror().add("row", step.id, fmt::format("{} {}{}{}", sign_of(check.status), step.title, saved.empty() ? "" : " ", saved), box.min,
+               box.max, true, here);
+  if (here && app.revealed_step != step.id) {  // once: then the wheel may leave it
+    ImGui::SetScrollHereY(0.5F);
+    app.revealed_step = step.id;
+  }
+  if (state.pressed) app.go_to(number);
 }
 
 }  // namespace
@@ -102,6 +97,7 @@ void steps(App& app, const Box& box) {
   widgets::text(head, Role::muted, Font::caption);
   ImGui::BeginChild("##list");
   const auto& all = app.document.shown()->steps();
+  const double most = most_stored(all);
   std::optional<Level> level;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -111,7 +107,7 @@ void steps(App& app, const Box& box) {
       widgets::text(title_of(all[i].level), Role::muted, Font::caption);
     }
     level = all[i].level;
-    row(app, i);
+    row(app, i, most);
   }
   ImGui::PopStyleVar();
   if (!level) {

@@ -110,9 +110,9 @@ void Recovery::take_what_is_left() {
 
 void Recovery::keep(const App& app) {
   if (file_.empty() || app.document.shown() == nullptr || !app.document.is_changed()) return;
-  std::string now = session_file(app);
-  if (now == kept_) return;
-  if (!write_whole(file_, now)) kept_ = std::move(now);
+  Kept now{app.document.version(), app.document.text(), app.view, app.selected};
+  if (kept_ == now) return;
+  if (!write_whole(file_, session_file(app))) kept_ = std::move(now);
 }
 
 }  // namespace fathom::ui

@@ -1,6 +1,8 @@
 // What the desktop program keeps in the user's folders: settings, and the state of a session that a crash would lose.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "app.hpp"
@@ -28,7 +30,16 @@ class Recovery {
  private:
   void take_what_is_left();
 
-  std::string folder_, file_, kept_, left_behind_;
+  /// What the kept file holds.
+  struct Kept {
+    std::uint64_t version = 0;
+    std::string text;
+    View view;
+    Selection selected;
+    friend bool operator==(const Kept&, const Kept&) = default;
+  };
+  std::string folder_, file_, left_behind_;
+  std::optional<Kept> kept_;
   int lock_ = -1;
 };
 

@@ -18,27 +18,6 @@ Box last_item() { return {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()}; }
 
 constexpr float button_padding = 2;  // gaps
 
-/// The pieces of a control that is pressed: what happened to it in this frame.
-struct Pressable {
-  bool pressed = false, hovered = false, held = false, focused = false;
-  Box box;
-};
-
-Pressable pressable(std::string_view id, ImVec2 size, bool enabled) {
-  Pressable out;
-  out.focused = mirror().focusable(id);
-  ImGui::PushID(begin_of(id), end_of(id));
-  const bool clicked = ImGui::InvisibleButton("##press", size);
-  ImGui::PopID();
-  out.box = last_item();
-  out.hovered = ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled);
-  out.held = ImGui::IsItemActive();
-  if (clicked && enabled) mirror().touch(mirror().path(id));
-  out.pressed = enabled && (clicked || activated_by_key(out.focused));
-  if (out.hovered && enabled) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-  return out;
-}
-
 std::string tooltip_text(std::string_view label, const ButtonOptions& options) {
   std::string text = options.tip.empty() ? std::string(label) : options.tip;
   if (!options.shortcut.empty()) text += (text.empty() ? "" : "   ") + options.shortcut;
@@ -47,6 +26,20 @@ std::string tooltip_text(std::string_view label, const ButtonOptions& options) {
 }
 
 }  // namespace
+
+Pressable pressable(std::string_view id, ImVec2 size, bool enabled) {
+  Pressable out;
+  out.focused = mirror().focusable(id);
+  ImGui::PushID(begin_of(id), end_of(id));
+  const bool clicked = ImGui::InvisibleButton("##press", {std::max(1.0F, size.x), size.y});
+  ImGui::PopID();
+  out.box = last_item();
+  out.hovered = ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled);
+  if (clicked && enabled) mirror().touch(mirror().path(id));
+  out.pressed = enabled && (clicked || activated_by_key(out.focused));
+  if (out.hovered && enabled) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  return out;
+}
 
 bool activated_by_key(bool focused) {
   if (!focused || ImGui::GetIO().WantTextInput) return false;
@@ -71,14 +64,13 @@ void draw_text(ImDrawList& list, ImVec2 at, std::string_view s, ImU32 ink, Font 
   list.AddText(face, face->FontSize, {ImFloor(at.x), ImFloor(at.y)}, ink, begin_of(s), end_of(s));
 }
 
-float button_width(std::string_view label, const ButtonOptions& options) {
-  const float icon = options.icon != nullptr ? measure(options.icon, Font::body).x : 0;
-  const float between = options.icon != nullptr && !label.empty() ? gap(1) : 0;
-  return icon + between + measure(label, Font::body).x + 2 * gap(button_padding);
+float button_width(std::string_view label, const char* icon) {
+  const float icon_width = icon != nullptr ? measure(icon, Font::body).x : 0, between = icon != nullptr && !label.empty() ? gap(1) : 0;
+  return icon_width + between + measure(label, Font::body).x + 2 * gap(button_padding);
 }
 
 bool button(std::string_view id, std::string_view label, const ButtonOptions& options) {
-  const ImVec2 size{options.width > 0 ? options.width : button_width(label, options), metrics().row};
+  const ImVec2 size{options.width > 0 ? options.width : button_width(label, options.icon), metrics().row};
   const bool enabled = !options.disabled;
   const Pressable state = pressable(id, size, enabled);
   ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -89,7 +81,7 @@ bool button(std::string_view id, std::string_view label, const ButtonOptions& op
   if (enabled && state.hovered) ground = primary ? faded(Role::accent, 0.85F) : colour(Role::line);
   list.AddRectFilled(state.box.min, state.box.max, ground, metrics().control_radius);
   const ImU32 ink = !enabled ? faded(Role::muted, 0.6F) : primary ? colour(Role::canvas) : colour(Role::text);
-  const float content = button_width(label, options) - 2 * gap(button_padding);
+  const float content = button_width(label, options.icon) - 2 * gap(button_padding);
   float x = state.box.min.x + std::max(gap(button_padding), (state.box.width() - content) / 2);
   const float y = state.box.min.y + (state.box.height() - font(Font::body)->FontSize) / 2;
   list.PushClipRect(state.box.min, state.box.max, true);
@@ -155,16 +147,6 @@ void fitted(std::string_view id, std::string_view s, float width, Role role, Fon
   draw_text(*ImGui::GetWindowDrawList(), at, shown, colour(role), which);
   if (shown != s) tip(s);
   mirror().add("text", id, std::string(s), box.min, box.max);
-}
-
-void chip(std::string_view s, Role role) {
-  const ImVec2 extent = measure(s, Font::caption);
-  const ImVec2 at = ImGui::GetCursorScreenPos(), size{extent.x + 2 * gap(1.5F), extent.y + gap(1)};
-  ImGui::Dummy(size);
-  ImDrawList& list = *ImGui::GetWindowDrawList();
-  list.AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(role, 0.16F), size.y / 2);
-  draw_text(list, {at.x + gap(1.5F), at.y + gap(0.5F)}, s, colour(role), Font::caption);
-  mirror().add("text", "chip", std::string(s), at, {at.x + size.x, at.y + size.y});
 }
 
 bool link(std::string_view id, std::string_view s, Role role) {

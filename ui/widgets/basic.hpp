@@ -1,4 +1,4 @@
-// Buttons, labels, fields, chips: the only callers of Dear ImGui's own controls (tests/lint). Each names itself to the mirror, shows its
+// Buttons, labels, fields: the only callers of Dear ImGui's own controls (tests/lint). Each names itself to the mirror, shows its
 // focus and says why it is disabled.
 #pragma once
 
@@ -21,6 +21,14 @@ struct Box {
   [[nodiscard]] bool contains(ImVec2 p) const { return p.x >= min.x && p.x < max.x && p.y >= min.y && p.y < max.y; }
 };
 
+/// A place that is pressed like a button, at the cursor; whoever asks draws it, with its focus_ring, and names it to the mirror.
+struct Pressable {
+  bool pressed = false;  ///< by mouse or keyboard, in this frame
+  bool hovered = false, focused = false;
+  Box box;
+};
+[[nodiscard]] Pressable pressable(std::string_view id, ImVec2 size, bool enabled = true);
+
 enum class Look : unsigned char { normal, primary, quiet };
 struct ButtonOptions {
   const char* icon = nullptr;           ///< of icons.hpp
@@ -32,7 +40,7 @@ struct ButtonOptions {
 };
 /// True where it was pressed, by mouse or keyboard. `label` may be empty where there is an icon.
 bool button(std::string_view id, std::string_view label, const ButtonOptions& = {});
-[[nodiscard]] float button_width(std::string_view label, const ButtonOptions& = {});
+[[nodiscard]] float button_width(std::string_view label, const char* icon = nullptr);
 /// A tab of a panel's head.
 bool tab(std::string_view id, std::string_view label, bool selected);
 
@@ -44,7 +52,6 @@ void wrapped(std::string_view, Role = Role::text, Font = Font::body);
 void fitted(std::string_view id, std::string_view, float width, Role = Role::text, Font = Font::body);
 /// As much of the text as fits, with … where it is cut.
 [[nodiscard]] std::string cut_to(std::string_view, float width, Font);
-void chip(std::string_view, Role);
 /// Text that is pressed like a button.
 bool link(std::string_view id, std::string_view, Role = Role::accent);
 

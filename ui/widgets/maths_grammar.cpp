@@ -5,8 +5,6 @@
 namespace fathom::ui::widgets::grammar {
 namespace {
 
-constexpr std::uint32_t legible_exponent_depth = 4;
-
 /// What may stand after an expression without seeming to belong to it: cases have no closing brace, a sum has no end but a weaker sign.
 enum class End { closed, open_to_products, open };
 
@@ -36,33 +34,6 @@ bool mixes(Expr outer, Expr operand, bool on_the_left) {
 }
 
 }  // namespace
-
-Strength strength(Expr e) {
-  switch (e.op()) {
-    case Op::logical_or:
-    case Op::logical_and:
-      return logical;
-    case Op::eq:
-    case Op::ne:
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-      return comparison;
-    case Op::add:
-    case Op::sub:
-      return additive;
-    case Op::mul:
-    case Op::mod:
-    case Op::reduce:
-      return multiplicative;
-    case Op::neg:
-    case Op::logical_not:
-      return prefix;
-    default:
-      return tight;
-  }
-}
 
 Sides parenthesised(Expr e) {
   const int own = strength(e);
@@ -99,8 +70,6 @@ bool is_parenthesised_body(Expr value) { return strength(value) < multiplicative
 bool is_parenthesised_operand(Expr e) { return strength(e.arg(0)) < (e.is(Op::neg) ? multiplicative : prefix); }
 
 bool is_parenthesised_in_list(Expr item, std::size_t at, std::size_t count) { return at + 1 < count && end_of(item) == End::open; }
-
-bool is_raised(Expr e) { return e.is(Op::exp) && e.arg(0).node().depth <= legible_exponent_depth; }
 
 Name parts_of(const std::string& text) {
   Name name;

@@ -1,18 +1,16 @@
-// What an expression looks like on the page: binding strengths, parentheses, the parts of a name. Layout, LaTeX and speech read this one
-// description; core/session/mathml.cpp has the same for HTML pages.
+// What an expression looks like in the explorer: parentheses and the parts of a name, over the binding strengths that pages have too.
+// Layout, LaTeX and speech read this one description.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ir/expr.hpp"
+#include "session/binding_strength.hpp"
 
 namespace fathom::ui::widgets::grammar {
 
-/// How strongly what is seen holds together; a fraction or a root binds like a name.
-enum Strength : int { loosest, logical, comparison, additive, multiplicative, prefix, tight };
-[[nodiscard]] Strength strength(Expr);
+using namespace session::typeset;
 
 /// Parentheses around the operands of an infix operation.
 struct Sides {
@@ -27,9 +25,6 @@ struct Sides {
 [[nodiscard]] bool is_parenthesised_operand(Expr prefix);
 /// … around one of several things in a list: cases would swallow the comma.
 [[nodiscard]] bool is_parenthesised_in_list(Expr item, std::size_t at, std::size_t count);
-
-/// Is exp(x) set as e with a raised x? A deeper exponent would be too small to read.
-[[nodiscard]] bool is_raised(Expr exponential);
 
 /// p.m~' is the segments p and m under a tilde, with one prime.
 struct Name {
