@@ -59,6 +59,9 @@ def made(name, path, ranges):
 
 
 def main():
+    missing = [path for _, path, _ in FACES if not pathlib.Path(path).exists()]
+    if missing:
+        sys.exit(f"{missing[0]} is missing. Install Debian's font packages, which tools/packages.sh lists as packages_ui.")
     out = ['#include "fonts.hpp"\n\nnamespace fathom::ui {\nnamespace {\n']
     rows = []
     for name, path, ranges in FACES:

@@ -14,10 +14,12 @@
 
 namespace fathom::ui {
 
+enum class Workspace : unsigned char { learn, explore, tune };
 enum class Tab : unsigned char { program, ir, graph, code };
 
 /// What of the document the screen shows: kept in session files.
 struct View {
+  Workspace workspace = Workspace::explore;
   std::string step;  ///< id of the step that is looked at; empty: the first
   Tab tab = Tab::ir;
   bool only_changed = false;

@@ -125,6 +125,9 @@ const auto table = std::to_array<Command>({
     {"view.usual-size", "Usual size", "Ctrl+0", always, [](App& app) { app.settings.scale = 1; }},
     {"view.present", "Show the middle panel alone, or all", "F11", always,
      [](App& app) { app.view.middle_alone = !app.view.middle_alone; }},
+    {"workspace.learn", "Learn: be led, try it yourself", "F2", always, [](App& app) { app.view.workspace = Workspace::learn; }},
+    {"workspace.explore", "Explore: every step of the lowering", "F3", always, [](App& app) { app.view.workspace = Workspace::explore; }},
+    {"workspace.tune", "Tune: run, compare, export", "F4", always, [](App& app) { app.view.workspace = Workspace::tune; }},
     {"file.restore", "Open what was left when Fathom did not end properly", "", needs_left_behind, restore_left_behind},
     {"view.palette", "Commands", "Ctrl+K", always, open_palette<Ask::command>},
     {"file.open", "Open a program or a session", "Ctrl+O", always, open_palette<Ask::open>},
@@ -152,6 +155,9 @@ constexpr std::array named_keys = std::to_array<Key>({{"Right", ImGuiKey_RightAr
                                                       {"=", ImGuiKey_Equal},
                                                       {"-", ImGuiKey_Minus},
                                                       {"F1", ImGuiKey_F1},
+                                                      {"F2", ImGuiKey_F2},
+                                                      {"F3", ImGuiKey_F3},
+                                                      {"F4", ImGuiKey_F4},
                                                       {"F11", ImGuiKey_F11}});
 
 bool take(std::string_view& rest, std::string_view prefix) {

@@ -21,6 +21,13 @@ using Json = nlohmann::ordered_json;
 constexpr std::array tab_names = std::to_array<std::pair<Tab, std::string_view>>(
     {{Tab::program, "program"}, {Tab::ir, "ir"}, {Tab::graph, "graph"}, {Tab::code, "code"}});
 
+constexpr std::array workspace_names = std::to_array<std::pair<Workspace, std::string_view>>(
+    {{Workspace::learn, "learn"}, {Workspace::explore, "explore"}, {Workspace::tune, "tune"}});
+
+std::string_view name_of(Workspace workspace) {
+  return std::find_if(workspace_names.begin(), workspace_names.end(), [&](const auto& each) { return each.first == workspace; })->second;
+}
+
 std::string_view name_of(Tab tab) {
   return std::find_if(tab_names.begin(), tab_names.end(), [&](const auto& each) { return each.first == tab; })->second;
 }
@@ -54,7 +61,8 @@ std::string session_file(const App& app) {
   Json json = app.document.shown() == nullptr ? Json::object() : Json::parse(app.document.shown()->session.to_json());
   const View& view = app.view;
   json["typed"] = app.document.text();
-  json["view"] = {{"step", view.step},
+  json["view"] = {{"workspace", name_of(view.workspace)},
+                  {"step", view.step},
                   {"tab", name_of(view.tab)},
                   {"only_changed", view.only_changed},
                   {"filter", view.filter},
@@ -72,7 +80,10 @@ void restore_view(App& app, const std::string& text) {
   if (!json.is_object() || !json.contains("view") || !json.at("view").is_object()) return;
   const Json& from = json.at("view");
   View& view = app.view;
-  std::string tab;
+  std::string workspace, tab;
+  take(from, "workspace", workspace);
+  for (const auto& [each, name] : workspace_names)
+    if (name == workspace) view.workspace = each;
   take(from, "step", view.step);
   take(from, "tab", tab);
   for (const auto& [each, name] : tab_names)

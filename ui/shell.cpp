@@ -45,7 +45,18 @@ void draw_shell(App& app) {
   panels::bar(app, strip(sizes.bar));
   panels::ribbon(app, strip(sizes.ribbon));
   const float edge = gap(2);
-  explore(app, {{edge, top + edge}, {size.x - edge, size.y - sizes.status - edge}});
+  const Box workspace{{edge, top + edge}, {size.x - edge, size.y - sizes.status - edge}};
+  switch (app.view.workspace) {
+    case Workspace::learn:
+      panels::learn(app, workspace);
+      break;
+    case Workspace::explore:
+      explore(app, workspace);
+      break;
+    case Workspace::tune:
+      panels::tune(app, workspace);
+      break;
+  }
   panels::status(app, {{0, size.y - sizes.status}, size});
   ImGui::End();
   panels::palette(app);

@@ -71,6 +71,35 @@ TEST(Explorer, takes_a_choice_by_click_and_gives_it_back) {
   EXPECT_NE(mirror().text_of("card").find("made by you"), std::string::npos);
 }
 
+TEST(Explorer, previews_the_choice_under_the_mouse_and_forgets_it) {
+  Explorer explorer;
+  explorer.open("attention");
+  const std::size_t number = step_with_alternatives(explorer, "tile");
+  explorer.app.go_to(number);
+  explorer.frame();
+  explorer.frame();
+  const Decision before = *step_at(explorer, number).decision;
+  const std::string wanted = other_choice(before);
+  const MirrorItem* found = mirror().find("card/" + before.site + "=" + wanted);
+  ASSERT_NE(found, nullptr);
+  ImGui::GetIO().AddMousePosEvent((found->min.x + found->max.x) / 2, (found->min.y + found->max.y) / 2);
+  const auto is_there = [&] { return explorer.app.document.previewed() != nullptr && explorer.app.document.previewed()->shown != nullptr; };
+  constexpr int most_waits = 3000;
+  for (int i = 0; i < most_waits && !is_there(); ++i) {
+    explorer.frame();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_TRUE(is_there());
+  explorer.frame();
+  EXPECT_NE(mirror().text_of("middle/ir").find("preview: " + before.site + " = " + wanted), std::string::npos);
+  EXPECT_NE(mirror().text_of("card").find("steps change"), std::string::npos);
+  EXPECT_EQ(step_at(explorer, number).decision->choice, before.choice) << "looking changes nothing";
+  ImGui::GetIO().AddMousePosEvent(640, 790);
+  explorer.frame();
+  explorer.frame();
+  EXPECT_EQ(explorer.app.document.previewed(), nullptr);
+}
+
 TEST(Explorer, says_why_a_command_is_disabled_and_runs_every_other_from_the_palette) {
   Explorer explorer;
   explorer.open("softmax");

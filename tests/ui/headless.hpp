@@ -5,6 +5,8 @@
 #include <imgui.h>
 
 #include <chrono>
+#include <filesystem>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -41,6 +43,25 @@ class Screen {
     ImGui::PopFont();
     ImGui::Render();
   }
+};
+
+/// An empty folder that is the current one for a while: what a test types as the name of a file is written there.
+class OwnFolder {
+ public:
+  OwnFolder() : path_(std::filesystem::temp_directory_path() / ("fathom-ui-" + std::to_string(std::random_device()()))) {
+    std::filesystem::create_directories(path_);
+    std::filesystem::current_path(path_);
+  }
+  ~OwnFolder() {
+    std::error_code ignored;
+    std::filesystem::current_path(before_, ignored);
+    std::filesystem::remove_all(path_, ignored);
+  }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+ private:
+  std::filesystem::path before_ = std::filesystem::current_path(), path_;
 };
 
 class Explorer {
@@ -117,6 +138,7 @@ class Explorer {
     return true;
   }
 
+  OwnFolder folder;
   Screen screen;
   std::string copied;
   App app;  ///< last: its threads end before what they wake

@@ -174,6 +174,12 @@ class Session(unittest.TestCase):
         explorer.click(node)
         explorer.until(lambda items: any(i["id"] == node and i["selected"] for i in items), "the node is selected")
         explorer.until(lambda items: any(i["kind"] == "life" for i in items), "its life is shown")
+        # the code of this machine
+        explorer.click("middle/code")
+        explorer.until(lambda items: any(i["id"] == "middle/code/text" and ".text" in i["text"] for i in items), "the assembly is there")
+        explorer.click("middle/code/llvm-ir")
+        explorer.until(lambda items: any(i["id"] == "middle/code/text" and "ModuleID" in i["text"] for i in items), "LLVM IR is there")
+        explorer.click("middle/graph")
         # save, quit, open again: all is as it was
         path = os.path.join(self.folder, "mine.session.json")
         explorer.key("ctrl+s")

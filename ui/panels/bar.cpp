@@ -1,6 +1,8 @@
 // The bar on top: what is open, for which target; undo, theme, commands.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "command.hpp"
 #include "command_button.hpp"
 #include "icons.hpp"
@@ -39,6 +41,25 @@ void target_menu(App& app) {
   ImGui::EndPopup();
 }
 
+struct WorkspaceTab {
+  Workspace workspace;
+  const char* id;
+  const char* title;
+};
+constexpr std::array workspace_tabs = std::to_array<WorkspaceTab>(
+    {{Workspace::learn, "learn", "LEARN"}, {Workspace::explore, "explore", "EXPLORE"}, {Workspace::tune, "tune", "TUNE"}});
+
+/// In the middle of the bar.
+void workspaces(App& app, const Box& box) {
+  float width = 0;
+  for (const WorkspaceTab& each : workspace_tabs) width += widgets::button_width(each.title);
+  ImGui::SetCursorScreenPos({box.min.x + (box.width() - width) / 2, box.min.y + (box.height() - metrics().row) / 2});
+  for (const WorkspaceTab& each : workspace_tabs) {
+    if (widgets::tab(each.id, each.title, app.view.workspace == each.workspace)) run_command(app, std::string("workspace.") + each.id);
+    ImGui::SameLine(0, 0);
+  }
+}
+
 }  // namespace
 
 void bar(App& app, const Box& box) {
@@ -57,6 +78,7 @@ void bar(App& app, const Box& box) {
   ImGui::SameLine();
   command_button(app, "edit.redo", "edit.redo", {}, quiet(icons::redo));
   ImGui::EndGroup();
+  workspaces(app, box);
 
   const float commands_width = widgets::button_width("Commands  Ctrl+K", icons::search);
   const float target_width = widgets::button_width(app.document.inputs().target + " ▾", icons::chip);

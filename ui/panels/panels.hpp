@@ -16,6 +16,10 @@ void middle(App&, const Box&);     ///< tabs: program, IR, graph, code
 void step_card(App&, const Box&);  ///< the step that is looked at: why, cost, decision, refusals
 void palette(App&);
 
+// Workspaces of their own; Explore is the three panels above.
+void learn(App&, const Box&);  ///< lesson, stage, why it is legal
+void tune(App&, const Box&);   ///< decisions, runs, what to take away
+
 // Tabs of the middle panel; they fill the child window that is open.
 void program(App&);
 void ir(App&);
