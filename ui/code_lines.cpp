@@ -40,6 +40,12 @@ std::vector<Stretch> stretches_of(std::string_view line, ImU32 keywords,
   return stretches;
 }
 
+widgets::Emphasis emphasis_of(const App& app, std::size_t step, const std::string& name) {
+  return app.is_selected(step, name)  ? widgets::Emphasis::selected
+         : app.is_hovered(step, name) ? widgets::Emphasis::hovered
+                                      : widgets::Emphasis::none;
+}
+
 std::vector<TextLine> program_lines(const App& app, std::size_t step) {
   const std::string text = print(app.document.shown()->steps()[step].after);
   std::vector<TextLine> lines;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ir/kernel.hpp"
 #include "ir/result.hpp"
@@ -14,8 +15,11 @@ namespace fathom::ui {
 
 struct CodeText {
   std::string maker;  ///< "LLVM 19 for znver3, 16 lanes": who made it, for which machine
-  std::string assembly;
-  std::string llvm_ir;
+  struct Listing {
+    std::string text;
+    std::vector<int> lines;  ///< for each line the one of the Kernel program, counted from 1; 0: of none
+  };
+  Listing assembly, llvm_ir;
 };
 
 class MachineCode {

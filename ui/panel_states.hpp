@@ -51,7 +51,8 @@ struct CodeState {
     friend bool operator==(const Made&, const Made&) = default;
   } made;
   bool llvm_ir = false;
-  std::vector<widgets::TextLine> lines;
+  std::vector<widgets::TextLine> lines;  ///< their tags: lines of the Kernel program
+  std::optional<std::size_t> over;       ///< the line under the mouse, in the last frame
   widgets::TextViewState text;
 };
 

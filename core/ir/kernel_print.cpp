@@ -2,9 +2,12 @@
 // order, so that equal modules have equal text and print -> parse -> print is a fixed point. Origins are not part of the text.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "ir/kernel.hpp"
+#include "ir/kernel_lines.hpp"
+#include "ir/overloaded.hpp"
 
 namespace fathom::kernel {
 namespace {
@@ -186,25 +189,62 @@ std::string declarations(const Kernel& k) {
   return out;
 }
 
-std::string role(const Role& r) {
+std::string role_head(const Role& r) {
   std::string out = "    role " + text(r.name);
   if (r.groups) out += " groups " + fathom::print(r.groups);
   out += " warps " + fathom::print(r.warps);
   if (r.registers) out += " registers " + fathom::print(r.registers);
   if (!r.partition.empty()) out += " partition " + text(r.partition);
   if (!r.combine.empty()) out += " combine " + text(r.combine);
-  out += " {\n";
+  return out + " {\n";
+}
+
+std::string role(const Role& r) {
+  std::string out = role_head(r);
   for (const Statement& s : r.body) out += print(s, 6);
   return out + "    }\n";
 }
 
-std::string kernel_text(const Kernel& k) {
+std::string kernel_head(const Kernel& k) {
   std::string out = "  kernel " + text(k.name);
   if (k.when) out += " when " + fathom::print(k.when);
   if (!k.after.empty()) out += " after " + text(k.after) + (k.early ? " early" : "");
-  out += " {\n" + declarations(k);
+  return out + " {\n" + declarations(k);
+}
+
+std::string kernel_text(const Kernel& k) {
+  std::string out = kernel_head(k);
   for (const Role& r : k.roles) out += role(r);
   return out + "  }\n";
+}
+
+std::string module_head(const Module& m) {
+  std::string out;
+  for (const math::Dimension& d : m.dims) out += fmt::format("dim {} = {}{}\n", text(d.name), d.runtime ? "runtime " : "", d.value);
+  out += fmt::format("module {}({}) -> ({}) {{\n", text(m.name), parameters(m.params), parameters(m.results));
+  for (const Require& r : m.requires_) out += fmt::format("  require {} else {}\n", fathom::print(r.condition), text(r.otherwise));
+  for (const Let& l : m.lets) out += fmt::format("  let {} = {}\n", text(l.name), fathom::print(l.value));
+  for (const Workspace& w : m.workspaces) {
+    out += fmt::format("  workspace {}: {}{}\n", text(w.name), box(w.dtype, w.box), w.zero ? " zero" : "");
+  }
+  for (const ReducerRef& r : m.reducers) out += reducer(*r);
+  return out;
+}
+
+int count_lines(const std::string& printed) { return static_cast<int>(std::count(printed.begin(), printed.end(), '\n')); }
+
+/// Statements take one line each; those with a body, one more for what closes it. `line` is moved past the block.
+void place(const Block& block, int& line, StatementLines& lines) {
+  for (const Statement& statement : block) {
+    lines[&statement] = line++;
+    const auto with_body = [&](const auto& outer) {
+      place(outer.body, line, lines);
+      ++line;
+    };
+    std::visit(Overloaded{[&](const For& s) { with_body(s); }, [&](const When& s) { with_body(s); }, [&](const If& s) { with_body(s); },
+                          [](const auto&) {}},
+               statement.op);
+  }
 }
 
 }  // namespace
@@ -216,17 +256,24 @@ std::string print(const Statement& statement, int indent) {
 }
 
 std::string print(const Module& m) {
-  std::string out;
-  for (const math::Dimension& d : m.dims) out += fmt::format("dim {} = {}{}\n", text(d.name), d.runtime ? "runtime " : "", d.value);
-  out += fmt::format("module {}({}) -> ({}) {{\n", text(m.name), parameters(m.params), parameters(m.results));
-  for (const Require& r : m.requires_) out += fmt::format("  require {} else {}\n", fathom::print(r.condition), text(r.otherwise));
-  for (const Let& l : m.lets) out += fmt::format("  let {} = {}\n", text(l.name), fathom::print(l.value));
-  for (const Workspace& w : m.workspaces) {
-    out += fmt::format("  workspace {}: {}{}\n", text(w.name), box(w.dtype, w.box), w.zero ? " zero" : "");
-  }
-  for (const ReducerRef& r : m.reducers) out += reducer(*r);
+  std::string out = module_head(m);
   for (const Kernel& k : m.kernels) out += kernel_text(k);
   return out + "}\n";
+}
+
+StatementLines lines_of(const Module& m) {
+  StatementLines lines;
+  int line = 1 + count_lines(module_head(m));
+  for (const Kernel& k : m.kernels) {
+    line += count_lines(kernel_head(k));
+    for (const Role& r : k.roles) {
+      line += count_lines(role_head(r));
+      place(r.body, line, lines);
+      ++line;  // what closes the role
+    }
+    ++line;
+  }
+  return lines;
 }
 
 Expr extent(const TileAxis& axis) {

@@ -1,8 +1,13 @@
 // Kernels against plain loops: matrix products, rows, split reductions, storage types, lazy masks, contracts.
+#include <algorithm>
 #include <bit>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "ir/element_bits.hpp"
+#include "ir/kernel_lines.hpp"
+#include "lang/lang.hpp"
 #include "launch_helpers.hpp"
 
 namespace fathom::cpu::test {
@@ -672,8 +677,49 @@ TEST(Compile, names_what_it_cannot_do) {
 TEST(Compile, shows_the_optimised_IR_and_the_assembly) {
   const auto program = compiled(matmul_text(with_atom));
   ASSERT_NE(program, nullptr);
-  EXPECT_NE(program->code.llvm_ir().find("@llvm.fma"), std::string::npos);
-  EXPECT_NE(program->code.assembly().find("kernel0"), std::string::npos);
+  EXPECT_NE(program->code.llvm_ir().text.find("@llvm.fma"), std::string::npos);
+  EXPECT_NE(program->code.assembly().text.find("kernel0"), std::string::npos);
+}
+
+// A listing knows for its instructions which statement they are made for; it is never one line off, which would show in the sums.
+TEST(Compile, says_for_which_statement_an_instruction_is_made) {
+  const auto program = compiled(matmul_text(with_atom));
+  ASSERT_NE(program, nullptr);
+  const auto module = lang::parse_kernel(matmul_text(with_atom));
+  ASSERT_TRUE(module);
+  std::map<int, std::string> statements;
+  for (const auto& [statement, line] : kernel::lines_of(*module)) {
+    const std::string text = kernel::print(*statement, 0);
+    statements[line] = text.substr(0, text.find('\n'));
+  }
+  for (const CodeListing* listing : {&program->code.assembly(), &program->code.llvm_ir()}) {
+    std::istringstream text(listing->text);
+    std::size_t number = 0, made = 0, products = 0, products_of_the_sum = 0;
+    std::set<std::string> seen;
+    for (std::string line; std::getline(text, line); ++number) {
+      ASSERT_LT(number, listing->lines.size());
+      const int of = listing->lines[number];
+      EXPECT_EQ(line.find("!dbg"), std::string::npos);
+      EXPECT_EQ(line.find(".loc"), std::string::npos);
+      if (of == 0) continue;
+      ++made;
+      ASSERT_TRUE(statements.contains(of)) << line;
+      seen.insert(statements[of]);
+      const bool is_product = line.find("fmadd") != std::string::npos || line.find("@llvm.fma") != std::string::npos;
+      products += is_product ? 1 : 0;
+      products_of_the_sum += is_product && statements[of].find("acc[i,j]") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_EQ(number, listing->lines.size());
+    EXPECT_GT(made, number / 2);
+    EXPECT_GT(products, 0U);
+    EXPECT_EQ(products, products_of_the_sum);
+    const auto is_seen = [&](const std::string& part) {
+      return std::any_of(seen.begin(), seen.end(), [&](const std::string& each) { return each.find(part) != std::string::npos; });
+    };
+    EXPECT_TRUE(is_seen("at[i,x] = "));
+    EXPECT_TRUE(is_seen("bt[x,j] = "));
+    EXPECT_TRUE(is_seen("c[i0 + i,j0 + j] = "));
+  }
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 // The text of the Tile and Kernel levels: what docs/kernel.md calls the grammar, on the complete example texts of this project.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
+#include "ir/kernel_lines.hpp"
 #include "kernel_test.hpp"
 
 namespace fathom {
@@ -20,6 +23,20 @@ TEST_P(KernelText, printing_what_was_parsed_is_a_fixed_point) {
   const auto second = lang::parse_kernel(printed);
   ASSERT_TRUE(second) << render(second.error(), GetParam(), printed) << printed;
   EXPECT_EQ(kernel::print(*second), printed);
+}
+
+TEST_P(KernelText, every_statement_stands_on_the_line_that_is_said) {
+  const kernel::Module module = parsed(text_of(GetParam()));
+  std::vector<std::string> lines;
+  std::istringstream printed(kernel::print(module));
+  for (std::string line; std::getline(printed, line);) lines.push_back(line.substr(std::min(line.find_first_not_of(' '), line.size())));
+  const kernel::StatementLines found = kernel::lines_of(module);
+  EXPECT_FALSE(found.empty());
+  for (const auto& [statement, line] : found) {
+    ASSERT_LE(line, static_cast<int>(lines.size()));
+    const std::string text = kernel::print(*statement, 0);
+    EXPECT_EQ(lines[static_cast<std::size_t>(line) - 1], text.substr(0, text.find('\n')));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, KernelText,

@@ -1,8 +1,11 @@
 // The explorer by mouse and keys: steps, choices, undo, selection, palette; and that no input breaks it.
+#include <fmt/format.h>
+
 #include <random>
 #include <set>
 
 #include "headless.hpp"
+#include "session/text_diff.hpp"
 
 namespace fathom::ui::tests {
 namespace {
@@ -98,6 +101,42 @@ TEST(Explorer, previews_the_choice_under_the_mouse_and_forgets_it) {
   explorer.frame();
   explorer.frame();
   EXPECT_EQ(explorer.app.document.previewed(), nullptr);
+}
+
+TEST(Explorer, an_instruction_is_what_its_kernel_line_computes) {
+  Explorer explorer;
+  // A back end that "makes" one instruction for each line of the Kernel program.
+  explorer.app.machine_code.generate = [](const kernel::Module& module) -> Result<CodeText> {
+    CodeText code{"a test", {}, {}};
+    const std::string printed = print(module);
+    for (std::size_t i = 0; i < session::lines_of(printed).size(); ++i) {
+      code.assembly.text += fmt::format("\tinstruction{}\n", i + 1);
+      code.assembly.lines.push_back(static_cast<int>(i) + 1);
+    }
+    return code;
+  };
+  explorer.open("attention");
+  explorer.app.view.tab = Tab::code;
+  constexpr int most_waits = 3000;
+  for (int i = 0; i < most_waits && mirror().text_of("middle/code/text").empty(); ++i) {
+    explorer.frame();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const std::string printed = print(explorer.app.document.shown()->compilation().final_ir());
+  const auto kernel_lines = session::lines_of(printed);
+  std::size_t row = 0;
+  while (row < kernel_lines.size() && kernel_lines[row].find("p.sum[i,") == std::string_view::npos) ++row;
+  ASSERT_LT(row, kernel_lines.size());
+  explorer.app.code.text.reveal = row;
+  explorer.app.code.text.caret = explorer.app.code.text.anchor = {row, 3};
+  explorer.frame();
+  explorer.frame();
+  EXPECT_NE(mirror().text_of("middle/code/made-for").find(fmt::format("Kernel line {}", row + 1)), std::string::npos);
+  const widgets::TextLine& line = explorer.app.code.lines.at(row);
+  ASSERT_FALSE(line.stretches.empty());
+  const std::size_t last = explorer.app.document.shown()->steps().size() - 1;
+  EXPECT_TRUE(explorer.app.colour_of(last, line.stretches.front().name).has_value());
+  EXPECT_NE(kernel_lines[row].find(line.stretches.front().name), std::string_view::npos);
 }
 
 TEST(Explorer, says_why_a_command_is_disabled_and_runs_every_other_from_the_palette) {

@@ -1,4 +1,9 @@
 // The code of the plan: assembly of the machine, or LLVM IR, and who made it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
 #include "code_lines.hpp"
 #include "icons.hpp"
 #include "mirror.hpp"
@@ -8,16 +13,75 @@
 namespace fathom::ui::panels {
 namespace {
 
-std::vector<widgets::TextLine> lines_of_code(const std::string& text) {
-  std::vector<widgets::TextLine> lines;
-  int number = 0;
+/// What a line of the Kernel program computes: the first of its names that came from a tensor of the source. Empty where there is none.
+std::vector<std::string> subjects(const App& app, const kernel::Module& module, std::size_t step) {
+  std::vector<std::string> found;
+  const std::string text = print(module);
   for (const std::string_view line : session::lines_of(text)) {
-    widgets::TextLine one{std::string(line), {}, ' ', ++number, 0};
-    const std::size_t comment = line.find_first_of("#;");
-    if (comment != std::string_view::npos) one.stretches.push_back({comment, line.size(), colour(Role::muted), {}});
+    std::string& subject = found.emplace_back();
+    for (const session::Word& word : session::words_of(line)) {
+      if (word.kind != session::WordKind::name || !subject.empty()) continue;
+      const std::string name(session::text_of(line, word));
+      if (app.colour_of(step, name)) subject = name;
+    }
+  }
+  return found;
+}
+
+std::string without_tabs(std::string_view line) {
+  constexpr std::size_t tab = 8;
+  std::string out;
+  for (const char c : line) out.append(c == '\t' ? tab - out.size() % tab : 1, c == '\t' ? ' ' : c);
+  return out;
+}
+
+/// An instruction has the colour of what its line of the Kernel program computes, and is that thing to the mouse and the caret.
+std::vector<widgets::TextLine> lines_of_code(const App& app, const CodeText::Listing& listing, const kernel::Module& module) {
+  const std::size_t step = app.document.shown()->steps().size() - 1;
+  const std::vector<std::string> names = subjects(app, module, step);
+  std::vector<widgets::TextLine> lines;
+  std::size_t number = 0;
+  for (const std::string_view with_tabs : session::lines_of(listing.text)) {
+    const std::string line = without_tabs(with_tabs);
+    const auto made_for = static_cast<std::size_t>(number < listing.lines.size() ? listing.lines[number] : 0);
+    widgets::TextLine one{line, {}, ' ', static_cast<int>(++number), made_for};
+    const std::size_t comment = std::min(line.find_first_of("#;"), line.size());
+    const std::size_t begin = std::min(line.find_first_not_of(' '), comment);
+    if (made_for > 0 && made_for <= names.size() && !names[made_for - 1].empty() && begin < comment) {
+      const std::string& name = names[made_for - 1];
+      one.stretches.push_back({begin, comment, entity_colour(*app.colour_of(step, name)), name});
+    }
+    if (comment < line.size()) one.stretches.push_back({comment, line.size(), colour(Role::muted), {}});
     lines.push_back(std::move(one));
   }
   return lines;
+}
+
+/// The first line of the listing that is made for the longest block of the Kernel program: its main loop, as a rule.
+std::optional<std::size_t> main_loop(const std::vector<widgets::TextLine>& lines, const kernel::Module& module) {
+  const std::string text = print(module);
+  const auto all = session::lines_of(text);
+  const auto indentation = [&](std::size_t line) { return std::min(all[line - 1].find_first_not_of(' '), all[line - 1].size()); };
+  std::map<std::size_t, std::size_t> in_block;
+  for (std::size_t line = 1; line <= all.size(); ++line) ++in_block[indentation(line)];
+  const auto longest = std::max_element(in_block.begin(), in_block.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].tag > 0 && lines[i].tag <= all.size() && indentation(lines[i].tag) == longest->first) return i;
+  return std::nullopt;
+}
+
+/// Above the text: the line of the Kernel program that the instruction under the mouse, or else at the caret, is made for.
+void made_for_line(const kernel::Module& module, const CodeState& state) {
+  const std::size_t at = state.over.value_or(state.text.caret.line);
+  const std::size_t line = at < state.lines.size() ? state.lines[at].tag : 0;
+  std::string words = "Each instruction has the colour of what it computes.";
+  if (line > 0) {
+    const std::string text = print(module);
+    const auto all = session::lines_of(text);
+    const std::string_view whole = all[std::min(line, all.size()) - 1];
+    words = fmt::format("made for Kernel line {}: {}", line, whole.substr(std::min(whole.find_first_not_of(' '), whole.size())));
+  }
+  widgets::fitted("made-for", words, ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);
 }
 
 }  // namespace
@@ -47,17 +111,25 @@ void code(App& app) {
   option = {};
   option.look = widgets::Look::quiet;
   option.icon = icons::copy;
-  if (widgets::button("copy", "Copy", option) && app.copy) app.copy(state.llvm_ir ? answer->llvm_ir : answer->assembly);
+  if (widgets::button("copy", "Copy", option) && app.copy) app.copy((state.llvm_ir ? answer->llvm_ir : answer->assembly).text);
   ImGui::SameLine();
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (metrics().row - font(Font::caption)->FontSize) / 2);
   widgets::fitted("maker", answer->maker, ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);
   const CodeState::Made wanted{app.document.version(), state.llvm_ir, current_theme()};
   if (!(state.made == wanted)) {
-    state.lines = lines_of_code(state.llvm_ir ? answer->llvm_ir : answer->assembly);
+    state.lines = lines_of_code(app, state.llvm_ir ? answer->llvm_ir : answer->assembly, last.module());
+    if (state.made.version != wanted.version || state.made.llvm_ir != wanted.llvm_ir)
+      state.text.reveal = main_loop(state.lines, last.module());
     state.made = wanted;
   }
-  widgets::text_view(
-      "text", state.lines, state.text, [](const widgets::TextLine&, const std::string&) { return widgets::Emphasis::none; }, app.copy);
+  made_for_line(last.module(), state);
+  const std::size_t step = app.document.shown()->steps().size() - 1;
+  const auto events = widgets::text_view(
+      "text", state.lines, state.text, [&](const widgets::TextLine&, const std::string& name) { return emphasis_of(app, step, name); },
+      app.copy);
+  state.over = events.hovered ? std::optional(events.hovered->line) : std::nullopt;
+  if (events.hovered && !events.hovered->name.empty()) app.hovering = {events.hovered->name, step};
+  if (events.chosen && !events.chosen->name.empty()) app.selected = {events.chosen->name, step};
 }
 
 }  // namespace fathom::ui::panels

@@ -89,11 +89,7 @@ void ir(App& app) {
                                        [](const widgets::TextLine& line) { return line.mark == '+' || line.mark == '-'; });
   if (!whole && preview == nullptr && !has_changes)
     widgets::wrapped("This step changes no line of the program.", Role::muted, Font::caption);
-  const auto emphasis = [&](const widgets::TextLine& line, const std::string& name) {
-    return app.is_selected(line.tag, name)  ? widgets::Emphasis::selected
-           : app.is_hovered(line.tag, name) ? widgets::Emphasis::hovered
-                                            : widgets::Emphasis::none;
-  };
+  const auto emphasis = [&](const widgets::TextLine& line, const std::string& name) { return emphasis_of(app, line.tag, name); };
   const auto events = widgets::text_view("text", state.lines, state.text, emphasis, app.copy);
   if (events.hovered) app.hovering = {events.hovered->name, state.lines[events.hovered->line].tag};
   if (events.chosen && !events.chosen->name.empty()) app.selected = {events.chosen->name, state.lines[events.chosen->line].tag};

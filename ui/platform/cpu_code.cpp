@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <sstream>
+
 #include "codegen/cpu/loader.hpp"
 #include "ir/kernel.hpp"
 
@@ -15,6 +18,11 @@ std::string taken(const fathom_cpu_api& api, char* text) {
   return copy;
 }
 
+std::vector<int> numbers(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<int>(in), {}};
+}
+
 }  // namespace
 
 Result<CodeText> cpu_code(const kernel::Module& module) {
@@ -24,8 +32,9 @@ Result<CodeText> cpu_code(const kernel::Module& module) {
   char* error = nullptr;
   fathom_cpu_module* compiled = api.compile(print(module).c_str(), &error);
   if (compiled == nullptr) return refuse(taken(api, error));
-  CodeText text{fmt::format("LLVM for {}, {} lanes of f32", api.host_cpu(), api.vector_lanes()), taken(api, api.assembly(compiled)),
-                taken(api, api.llvm_ir(compiled))};
+  CodeText text{fmt::format("LLVM for {}, {} lanes of f32", api.host_cpu(), api.vector_lanes()),
+                {taken(api, api.assembly(compiled)), numbers(taken(api, api.assembly_lines(compiled)))},
+                {taken(api, api.llvm_ir(compiled)), numbers(taken(api, api.llvm_ir_lines(compiled)))}};
   api.free_module(compiled);
   return text;
 }

@@ -1,5 +1,6 @@
 // A kernel's declarations and control flow. A loop over tagged ranges is one loop whose tag is a run-time value, so its body is compiled
 // once.
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Verifier.h>
 
 #include "codegen/cpu/emitter.hpp"
@@ -18,8 +19,9 @@ Expr with_fixed_dims(Expr e, const LaunchLayout& layout) {
 }
 }  // namespace
 
-KernelEmitter::KernelEmitter(Ops& ops, const kernel::Module& module, const kernel::Kernel& kernel, const LaunchLayout& layout)
-    : ops_(ops), b_(ops.b), m_(module), k_(kernel), layout_(layout), kinds_(infer_kinds(module, kernel)) {
+KernelEmitter::KernelEmitter(Ops& ops, const kernel::Module& module, const kernel::Kernel& kernel, const LaunchLayout& layout,
+                             const kernel::StatementLines& lines, llvm::DISubprogram* scope)
+    : ops_(ops), b_(ops.b), m_(module), k_(kernel), layout_(layout), lines_(lines), scope_(scope), kinds_(infer_kinds(module, kernel)) {
   for (const kernel::Role& role : kernel.roles) count_reads(role.body, reads_);
   for (const kernel::Let& let : kernel.lets) count_reads(let.value, reads_);
 }
@@ -178,6 +180,7 @@ std::int64_t KernelEmitter::emit(const std::string& name) {
   auto* draft_type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty()}, false);
   auto* draft = llvm::Function::Create(draft_type, llvm::Function::InternalLinkage, name + ".draft", module);
   b_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", draft));
+  come_from(0);
   declare_launch(draft->getArg(0));
   declare_axes();
   declare_kernel();
@@ -212,12 +215,14 @@ void KernelEmitter::finish_function(llvm::Function* draft, const std::string& na
     body->addParamAttr(parameter, llvm::Attribute::getWithAlignment(module.getContext(), llvm::Align(array_alignment)));
   }
   draft->eraseFromParent();
+  body->setSubprogram(scope_);
   body->addFnAttr(llvm::Attribute::NoInline);
   body->addFnAttr(llvm::Attribute::NoUnwind);
   auto* entry_type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getPtrTy()}, false);
   auto* entry = llvm::Function::Create(entry_type, llvm::Function::ExternalLinkage, name, module);
   entry->addFnAttr(llvm::Attribute::NoUnwind);
   b_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", entry));
+  b_.SetCurrentDebugLocation({});
   std::vector<llvm::Value*> arguments{entry->getArg(0), entry->getArg(1)};
   for (const auto& [placeholder, offset] : arrays_)
     arguments.push_back(b_.CreateConstGEP1_64(b_.getInt8Ty(), entry->getArg(2), static_cast<std::uint64_t>(offset)));
@@ -247,12 +252,20 @@ void KernelEmitter::emit_role(const kernel::Role& role) {
 
 void KernelEmitter::emit_block(const kernel::Block& body) {
   const auto names = scalars_;
+  const int around = line_;
   for (const kernel::Statement& statement : body) {
     if (!error_.empty()) break;
+    come_from(lines_.at(&statement));
     emit_statement(statement);
   }
   flush();
+  come_from(around);  // the end of a loop is the loop's
   scalars_ = names;
+}
+
+void KernelEmitter::come_from(int line) {
+  line_ = line;
+  b_.SetCurrentDebugLocation(llvm::DILocation::get(b_.getContext(), static_cast<unsigned>(line), 0, scope_));
 }
 
 void KernelEmitter::emit_statement(const kernel::Statement& statement) {
@@ -307,7 +320,7 @@ void KernelEmitter::emit_value(const kernel::Value& s) {
     emit_reduction(std::move(r));
     return;
   }
-  Map map{s.targets, {}, s.otherwise};
+  Map map{s.targets, {}, s.otherwise, line_};
   bool reduces = false;
   for (Expr value : s.values) visit(value, [&](Expr node) { reduces = reduces || node.is(Op::reduce); });
   if (reduces) flush();

@@ -186,7 +186,7 @@ void KernelEmitter::add_map(Map map) {
       kernel::Access shaped = temporary;
       for (Symbol axis : axes) shaped.subscripts.push_back(index(axis));
       kinds_[shaped.name] = settled(kind_of(map.values[i], kinds_, m_));
-      Map copy{{target}, {read(shaped.name, shaped.subscripts)}, {}};
+      Map copy{{target}, {read(shaped.name, shaped.subscripts)}, {}, map.line};
       map.targets[i] = shaped;
       reads_[shaped.name] = 2;
       add_map(std::move(map));
@@ -231,7 +231,10 @@ void KernelEmitter::flush() {
   std::vector<Map> maps = std::move(pending_);
   pending_.clear();
   if (!error_.empty()) return;
+  const int next = line_;
+  come_from(maps.front().line);
   emit_maps(maps, nest_axes(pending_axes_));
+  come_from(next);
 }
 
 // ---- maps ----
@@ -284,6 +287,7 @@ void KernelEmitter::emit_map_elements(const std::vector<Map>& maps, Frame& frame
   const Val active = active_mask(frame);
   for (std::size_t m = 0; m < maps.size(); ++m) {
     const Map& map = maps[m];
+    come_from(map.line);
     std::vector<Val> values;
     for (Expr value : map.values) values.push_back(eval_or(value, map.otherwise, frame));
     for (std::size_t i = 0; i < map.targets.size(); ++i) {

@@ -16,6 +16,7 @@
 #include "codegen/cpu/launch.hpp"
 #include "codegen/cpu/ops.hpp"
 #include "ir/kernel.hpp"
+#include "ir/kernel_lines.hpp"
 
 namespace fathom::cpu {
 
@@ -62,6 +63,7 @@ struct Map {
   std::vector<kernel::Access> targets;
   std::vector<Expr> values;
   Expr otherwise;
+  int line = 0;  ///< of its statement
 };
 
 /// targets[kept] = reducer over the reduced axes.
@@ -77,7 +79,9 @@ struct Reduction {
 
 class KernelEmitter {
  public:
-  KernelEmitter(Ops& ops, const kernel::Module& module, const kernel::Kernel& kernel, const LaunchLayout& layout);
+  /// Every instruction knows the line of the printed module that it is made for; `scope` is the LLVM function's entry for that.
+  KernelEmitter(Ops& ops, const kernel::Module& module, const kernel::Kernel& kernel, const LaunchLayout& layout,
+                const kernel::StatementLines& lines, llvm::DISubprogram* scope);
   /// Adds `name`(launch, work item, arena) to the LLVM module. Returns the bytes of arena that it needs; on failure see error().
   std::int64_t emit(const std::string& name);
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -93,6 +97,7 @@ class KernelEmitter {
   void infer_axes(std::span<const Expr> subscripts, Symbol place);
   void emit_role(const kernel::Role&);
   void emit_block(const kernel::Block&);
+  void come_from(int line);  ///< what is emitted from here on is of that line
   void emit_statement(const kernel::Statement&);
   void emit_for(const kernel::For&);
   void emit_when(llvm::Value* condition, const std::function<void()>& body);
@@ -223,6 +228,9 @@ class KernelEmitter {
   const kernel::Module& m_;
   const kernel::Kernel& k_;
   const LaunchLayout& layout_;
+  const kernel::StatementLines& lines_;
+  llvm::DISubprogram* scope_;
+  int line_ = 0;  ///< of the statement that is being emitted
   Kinds kinds_;
   std::map<Symbol, int> reads_;
   std::map<Symbol, Val> scalars_;                           ///< uniform names: lets, loop variables, tags, dimensions

@@ -3,10 +3,14 @@
 
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/AssemblyAnnotationWriter.h>
+#include <llvm/IR/DIBuilder.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/FormattedStream.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -15,6 +19,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 
@@ -90,6 +95,82 @@ llvm::SmallVector<char, 0> emit_file(llvm::Module& module, llvm::TargetMachine& 
   return bytes;
 }
 
+// ---- lines ----
+
+/// A function of the listing for each kernel. The lines are told to the assembler only (no sections for a debugger).
+std::vector<llvm::DISubprogram*> make_scopes(llvm::Module& module, std::size_t count) {
+  module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  llvm::DIBuilder builder(module);
+  llvm::DIFile* file = builder.createFile(module.getName().str() + ".kernel", ".");
+  builder.createCompileUnit(llvm::dwarf::DW_LANG_C, file, "Fathom", /*isOptimized=*/true, "", 0, "",
+                            llvm::DICompileUnit::DebugDirectivesOnly);
+  llvm::DISubroutineType* type = builder.createSubroutineType(builder.getOrCreateTypeArray({}));
+  std::vector<llvm::DISubprogram*> scopes;
+  for (std::size_t i = 0; i < count; ++i)
+    scopes.push_back(builder.createFunction(file, "kernel" + std::to_string(i), "", file, 0, type, 0, llvm::DINode::FlagZero,
+                                            llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized));
+  builder.finalize();
+  return scopes;
+}
+
+/// Assembly without what only a debugger reads; its line directives become the listing's lines.
+CodeListing listing_of(std::string_view assembly) {
+  CodeListing listing;
+  int line = 0;
+  while (!assembly.empty()) {
+    const std::size_t end = std::min(assembly.find('\n'), assembly.size());
+    const std::string_view one = assembly.substr(0, end);
+    assembly.remove_prefix(std::min(end + 1, assembly.size()));
+    const std::size_t first = std::min(one.find_first_not_of(" \t"), one.size());
+    const std::string_view word = one.substr(first, one.find_first_of(" \t", first) - first);
+    if (word == ".loc") {  // .loc FILE LINE COLUMN …
+      if (std::sscanf(std::string(one).c_str(), " .loc %*d %d", &line) != 1) line = 0;
+      continue;
+    }
+    if (word == ".cfi_endproc") line = 0;
+    if (word == ".file" || word.starts_with(".cfi_") || one.starts_with(".Ltmp") || one.starts_with(".Lfunc_begin")) continue;
+    const bool is_instruction = first > 0 && !word.starts_with(".") && !word.starts_with("#");
+    listing.lines.push_back(is_instruction ? line : 0);
+    listing.text.append(one).push_back('\n');
+  }
+  return listing;
+}
+
+/// Notes the line of the text on which each instruction is printed.
+class LineWriter : public llvm::AssemblyAnnotationWriter {
+ public:
+  explicit LineWriter(const std::map<const llvm::Instruction*, int>& lines) : lines_(lines) {}
+  void emitInstructionAnnot(const llvm::Instruction* instruction, llvm::formatted_raw_ostream& out) override {
+    const auto line = lines_.find(instruction);
+    if (line == lines_.end()) return;
+    found.resize(std::max<std::size_t>(found.size(), out.getLine() + 1));
+    found[out.getLine()] = line->second;
+  }
+  std::vector<int> found;
+
+ private:
+  const std::map<const llvm::Instruction*, int>& lines_;
+};
+
+/// LLVM IR without the metadata that holds the lines.
+CodeListing listing_of(const llvm::Module& module) {
+  llvm::ValueToValueMapTy copies;
+  const auto copy = llvm::CloneModule(module, copies);
+  std::map<const llvm::Instruction*, int> lines;
+  for (const llvm::Function& function : *copy)
+    for (const llvm::BasicBlock& block : function)
+      for (const llvm::Instruction& instruction : block)
+        if (const llvm::DebugLoc& at = instruction.getDebugLoc()) lines[&instruction] = static_cast<int>(at.getLine());
+  llvm::StripDebugInfo(*copy);
+  CodeListing listing;
+  LineWriter writer(lines);
+  llvm::raw_string_ostream stream(listing.text);
+  copy->print(stream, &writer);
+  listing.lines = std::move(writer.found);
+  listing.lines.resize(static_cast<std::size_t>(std::count(listing.text.begin(), listing.text.end(), '\n')));
+  return listing;
+}
+
 /// What compiled code may call: the C library's functions that Ops::libm and LLVM's loop idioms name.
 template <class F>
 llvm::orc::ExecutorSymbolDef address_of(F* function) {
@@ -154,7 +235,7 @@ struct CompiledCode::Impl {
   std::int64_t arena = 0;
   CompileTimes times;
   mutable std::mutex text_mutex;
-  mutable std::string ir, assembly;
+  mutable CodeListing ir, assembly;
 };
 
 CompiledCode::CompiledCode(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -166,21 +247,18 @@ WorkFunction CompiledCode::kernel(std::size_t i) const { return impl_->kernels[i
 std::int64_t CompiledCode::arena_bytes() const { return impl_->arena; }
 const CompileTimes& CompiledCode::times() const { return impl_->times; }
 
-const std::string& CompiledCode::llvm_ir() const {
+const CodeListing& CompiledCode::llvm_ir() const {
   const std::lock_guard lock(impl_->text_mutex);
-  if (impl_->ir.empty()) {
-    llvm::raw_string_ostream stream(impl_->ir);
-    impl_->module->print(stream, nullptr);
-  }
+  if (impl_->ir.text.empty()) impl_->ir = listing_of(*impl_->module);
   return impl_->ir;
 }
 
-const std::string& CompiledCode::assembly() const {
+const CodeListing& CompiledCode::assembly() const {
   const std::lock_guard lock(impl_->text_mutex);
-  if (impl_->assembly.empty()) {  // of a copy: code generation rewrites the module
+  if (impl_->assembly.text.empty()) {  // of a copy: code generation rewrites the module
     const auto copy = llvm::CloneModule(*impl_->module);
     const auto bytes = emit_file(*copy, *impl_->machine, llvm::CodeGenFileType::AssemblyFile);
-    impl_->assembly.assign(bytes.begin(), bytes.end());
+    impl_->assembly = listing_of(std::string_view(bytes.data(), bytes.size()));
   }
   return impl_->assembly;
 }
@@ -195,8 +273,10 @@ Result<CompiledCode> compile(const kernel::Module& source, const LaunchLayout& l
   set_target(*impl->module, *impl->machine);
   llvm::IRBuilder<> builder(impl->context);
   Ops ops(builder, *impl->module, host_lanes());
+  const kernel::StatementLines lines = kernel::lines_of(source);
+  const std::vector<llvm::DISubprogram*> scopes = make_scopes(*impl->module, source.kernels.size());
   for (std::size_t i = 0; i < source.kernels.size(); ++i) {
-    KernelEmitter emitter(ops, source, source.kernels[i], layout);
+    KernelEmitter emitter(ops, source, source.kernels[i], layout, lines, scopes[i]);
     impl->arena = std::max(impl->arena, emitter.emit("kernel" + std::to_string(i)));
     if (!emitter.error().empty()) return refuse(emitter.error(), {source.kernels[i].name.text()});
   }

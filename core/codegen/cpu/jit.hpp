@@ -16,6 +16,12 @@ struct CompileTimes {
   double emit_ms = 0, optimise_ms = 0, link_ms = 0;
 };
 
+/// A printed form of the code; for each of its lines the line of the printed module that it is made for, counted from 1; 0: of none.
+struct CodeListing {
+  std::string text;
+  std::vector<int> lines;
+};
+
 /// Compiled code of one module; owns its memory.
 class CompiledCode {
  public:
@@ -27,8 +33,8 @@ class CompiledCode {
 
   [[nodiscard]] WorkFunction kernel(std::size_t) const;
   [[nodiscard]] std::int64_t arena_bytes() const;    ///< of one thread, the largest over the kernels
-  [[nodiscard]] const std::string& llvm_ir() const;  ///< optimised
-  [[nodiscard]] const std::string& assembly() const;
+  [[nodiscard]] const CodeListing& llvm_ir() const;  ///< optimised
+  [[nodiscard]] const CodeListing& assembly() const;
   [[nodiscard]] const CompileTimes& times() const;
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "codegen/cpu/runtime.hpp"
 
@@ -53,15 +54,23 @@ int32_t run(const fathom_cpu_module* module, const fathom_tensor* arguments, int
   return 1;
 }
 
-char* llvm_ir(const fathom_cpu_module* module) { return copy_of(module->program->code.llvm_ir()); }
-char* assembly(const fathom_cpu_module* module) { return copy_of(module->program->code.assembly()); }
+char* numbers(const std::vector<int>& lines) {
+  std::string text;
+  for (const int line : lines) text += (text.empty() ? "" : " ") + std::to_string(line);
+  return copy_of(text);
+}
+
+char* llvm_ir(const fathom_cpu_module* module) { return copy_of(module->program->code.llvm_ir().text); }
+char* assembly(const fathom_cpu_module* module) { return copy_of(module->program->code.assembly().text); }
+char* llvm_ir_lines(const fathom_cpu_module* module) { return numbers(module->program->code.llvm_ir().lines); }
+char* assembly_lines(const fathom_cpu_module* module) { return numbers(module->program->code.assembly().lines); }
 void free_module(fathom_cpu_module* module) { delete module; }
 void free_text(char* text) { std::free(text); }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const fathom_cpu_api* fathom_cpu_plugin(void) {
-  static const fathom_cpu_api api = {FATHOM_CPU_ABI, host_cpu, cpu::host_lanes, compile,   llvm_ir,
-                                     assembly,       run,      free_module,     free_text, cpu::peak_gflops};
+  static const fathom_cpu_api api = {FATHOM_CPU_ABI, host_cpu, cpu::host_lanes, compile,   llvm_ir,         assembly, llvm_ir_lines,
+                                     assembly_lines, run,      free_module,     free_text, cpu::peak_gflops};
   return &api;
 }

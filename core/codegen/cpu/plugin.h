@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define FATHOM_CPU_ABI 1
+#define FATHOM_CPU_ABI 2
 
 typedef struct fathom_cpu_module fathom_cpu_module;
 
@@ -31,6 +31,9 @@ typedef struct {
   /* LLVM IR or assembly of the compiled module. */
   char* (*llvm_ir)(const fathom_cpu_module*);
   char* (*assembly)(const fathom_cpu_module*);
+  /* For each line of these texts the line of the printed module that it is made for, counted from 1; 0: of none. Numbers between spaces. */
+  char* (*llvm_ir_lines)(const fathom_cpu_module*);
+  char* (*assembly_lines)(const fathom_cpu_module*);
 
   /* Runs the module: params then results in declared order; run-time dimensions in declared order. threads 0: one a core.
      Returns 0, or 1 with *error set when the launch contract fails. Blocks until done. */
