@@ -78,6 +78,8 @@ tl::expected<Start, std::string> parse_start(const std::vector<std::string>& arg
       good = start.settings.scale >= least_scale && start.settings.scale <= most_scale;
     } else if (option == "--mirror") {
       start.mirror_file = value;
+    } else if (option == "--frames") {
+      start.frames_file = value;
     } else {
       return tl::unexpected<std::string>(fmt::format("fathom-explorer: there is no option {}.\n{}", option, usage));
     }

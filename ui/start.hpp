@@ -17,6 +17,7 @@ struct Start {
   Settings settings;        ///< counts where `has_look`
   bool has_look = false;    ///< theme or scale were given: those kept from the last time are neither read nor written
   std::string mirror_file;  ///< for tests: what the screen holds, as JSON
+  std::string frames_file;  ///< for benchmarks: a line a frame (platform/glfw.cpp)
 };
 /// The error is for the terminal.
 [[nodiscard]] tl::expected<Start, std::string> parse_start(const std::vector<std::string>& arguments);

@@ -3,116 +3,15 @@
 
 usage: session_test.py FATHOM_EXPLORER     needs Xvfb, xdotool and OpenGL in software; where one is missing it is skipped (status 77)
 """
-import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
+from window import Display, Explorer, missing_tools
+
 EXPLORER = ""
-WAIT_SECONDS = 60
-
-
-class Display:
-    """An X server of our own; the number is one that nobody uses."""
-
-    def __init__(self, size="1280x800"):
-        self.read, write = os.pipe()
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", size + "x24", "-nolisten", "tcp"],
-                                       pass_fds=[write], stderr=subprocess.DEVNULL)
-        os.close(write)
-        self.name = ":" + os.read(self.read, 16).decode().strip()
-
-    def close(self):
-        self.server.terminate()
-        self.server.wait(10)
-        os.close(self.read)
-
-
-class Explorer:
-    def __init__(self, display, folder, *arguments):
-        self.mirror = os.path.join(folder, "mirror.json")
-        if os.path.exists(self.mirror):
-            os.remove(self.mirror)
-        self.env = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1")
-        self.process = subprocess.Popen([EXPLORER, *arguments, "--mirror", self.mirror], env=self.env, cwd=folder)
-        self.until(lambda items: any(i["id"].startswith("steps/") and i["kind"] == "row" for i in items), "the steps appear")
-
-    def items(self):
-        try:
-            with open(self.mirror, encoding="utf-8") as file:
-                return json.load(file)
-        except (FileNotFoundError, json.JSONDecodeError):
-            return []
-
-    def until(self, holds, what):
-        """Waits until the screen is as wanted; bounded."""
-        end = time.monotonic() + WAIT_SECONDS
-        while time.monotonic() < end:
-            items = self.items()
-            if items and holds(items):
-                return items
-            if self.process.poll() is not None:
-                raise AssertionError(f"the explorer ended with {self.process.returncode} before {what}")
-            time.sleep(0.05)
-        raise AssertionError(f"waited {WAIT_SECONDS} s in vain until {what}; the screen holds:\n"
-                             + "\n".join(f"{i['id']}: {i['text']}" for i in self.items()))
-
-    def item(self, name):
-        return next((i for i in self.items() if i["id"] == name), None)
-
-    def xdotool(self, *words):
-        subprocess.run(["xdotool", *words], env=self.env, check=True, timeout=20)
-
-    def key(self, keys):
-        """Modifiers are held as a hand holds them: a shortcut sent in one instant is no test of a person."""
-        *modifiers, key = keys.split("+")
-        for modifier in modifiers:
-            self.xdotool("keydown", modifier)
-            time.sleep(0.08)
-        self.xdotool("key", key)
-        time.sleep(0.08)
-        for modifier in reversed(modifiers):
-            self.xdotool("keyup", modifier)
-        time.sleep(0.15)
-
-    def type(self, text):
-        self.xdotool("type", "--delay", "40", text)
-        time.sleep(0.2)
-
-    def click(self, name):
-        item = self.until(lambda items: any(i["id"] == name for i in items), f"{name} is there")
-        item = next(i for i in item if i["id"] == name)
-        left, top, right, bottom = item["box"]
-        self.xdotool("mousemove", str(int((left + right) / 2)), str(int((top + bottom) / 2)))
-        time.sleep(0.15)
-        self.xdotool("click", "1")
-        time.sleep(0.2)
-
-    def command(self, title):
-        self.key("ctrl+k")
-        self.until(lambda items: any(i["id"] == "palette/query" for i in items), "the palette opens")
-        self.type(title)
-        self.key("Return")
-
-    def step(self):
-        """Id of the step that is looked at."""
-        return next((i["id"] for i in self.items() if i["kind"] == "dot" and i["selected"]), None)
-
-    def text(self, panel):
-        return [i["text"] for i in self.items() if i["id"].startswith(panel + "/")]
-
-    def quit(self):
-        self.key("ctrl+q")
-        self.process.wait(20)
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(20)
 
 
 class Session(unittest.TestCase):
@@ -128,7 +27,7 @@ class Session(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def start(self, *arguments):
-        explorer = Explorer(self.display, self.folder, *arguments)
+        explorer = Explorer(EXPLORER, self.display, self.folder, *arguments)
         self.explorers.append(explorer)
         return explorer
 
@@ -205,8 +104,7 @@ if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     EXPLORER = os.path.abspath(sys.argv.pop(1))
-    missing = [tool for tool in ("Xvfb", "xdotool") if shutil.which(tool) is None]
-    if missing:
-        print("skipped: " + ", ".join(missing) + " missing")
+    if missing_tools():
+        print("skipped: " + ", ".join(missing_tools()) + " missing")
         sys.exit(77)
     unittest.main(verbosity=2)

@@ -35,6 +35,8 @@ struct Window {
   double awake_until = 0;  ///< of glfwGetTime: tooltips come while the mouse rests
   double last_event = 0;
   std::string mirror_file;  ///< written whenever the screen has settled; empty: not at all
+  /// A line a frame, in milliseconds: the event that came last, begin, end (drawn, not only asked for); then the document's version.
+  std::ofstream frames;
 };
 
 void on_error(int, const char* text) { std::fprintf(stderr, "fathom: the window system says: %s\n", text); }
@@ -60,6 +62,7 @@ void follow_settings(Window& window, const App& app) {
 }
 
 void draw(Window& window, App& app) {
+  const double begin = glfwGetTime();
   follow_settings(window, app);
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
@@ -74,6 +77,11 @@ void draw(Window& window, App& app) {
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   glfwSwapBuffers(window.handle);
+  if (window.frames.is_open()) {
+    glFinish();
+    window.frames << window.last_event * 1e3 << ' ' << begin * 1e3 << ' ' << glfwGetTime() * 1e3 << ' ' << app.document.version() << '\n'
+                  << std::flush;
+  }
 }
 
 void write_mirror(const Window& window) {
@@ -161,6 +169,7 @@ int main(int count, char** arguments) {
     app.machine_code.generate = fathom::ui::cpu_code;
     app.settings = start->has_look ? start->settings : fathom::ui::read_settings();
     window.mirror_file = start->mirror_file;
+    if (!start->frames_file.empty()) window.frames.open(start->frames_file);
     glfwSetWindowUserPointer(window.handle, &app);
     glfwSetDropCallback(window.handle, on_drop);
     ImGui_ImplGlfw_InitForOpenGL(window.handle, true);
