@@ -245,6 +245,7 @@ class AtomPlacer {
       if (!feeds_product(statements, i, to)) continue;
       if (const std::optional<Symbol> from = dead_after(statements, i, *v)) {
         rename_value(statements, to, *from);
+        take_over(summary_.came_from, *from, to);
         return reuse_accumulators(statements);
       }
     }

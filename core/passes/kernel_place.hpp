@@ -8,6 +8,7 @@
 #include "ir/kernel.hpp"
 #include "ir/kernel_kinds.hpp"
 #include "ir/result.hpp"
+#include "passes/came_from.hpp"
 #include "passes/tile_arith.hpp"
 #include "passes/tile_masks.hpp"
 #include "target/target.hpp"
@@ -35,6 +36,7 @@ struct AtomSummary {
   std::vector<std::string> buffers;
   std::int64_t bytes = 0;         ///< of panels and buffers
   std::vector<Refusal> refusals;  ///< contractions that stay value statements, and why
+  CameFrom came_from;             ///< values that took another's place
 };
 /// Contractions become `mma` where an atom of the target fits; operands are packed into panels (channels inside loops, else buffers).
 /// Only products that are real numbers in f32 are: an atom for f32 holds neither the integers nor the digits of f64.

@@ -84,6 +84,7 @@ class KernelLowering {
       all.bytes += one.bytes;
       all.panels.insert(all.panels.end(), one.panels.begin(), one.panels.end());
       all.buffers.insert(all.buffers.end(), one.buffers.begin(), one.buffers.end());
+      all.came_from.insert(one.came_from.begin(), one.came_from.end());
       all.refusals.insert(all.refusals.end(), one.refusals.begin(), one.refusals.end());
     }
     StepLog::Note note;
@@ -91,6 +92,7 @@ class KernelLowering {
     note.title = "Place values and products";
     note.says = sentence(all, log_.target());
     note.refusals = all.refusals;
+    note.node_map = all.came_from;
     log_.step(std::move(note), snapshot());
   }
 

@@ -94,6 +94,7 @@ Symbol kernel_name(const math::Program& program, const TilePlan& plan, std::size
 struct Lowered {
   kernel::Module module;
   MaskSummary masks;
+  CameFrom came_from;
 };
 
 Result<Lowered> lowered(const loop::Program& program) {
@@ -115,17 +116,18 @@ Result<Lowered> lowered(const loop::Program& program) {
   }
   const Memory memory = memory_of(m);
   MaskSummary sum;
+  CameFrom came_from;
   for (BuiltKernel& one : built) {
     const MaskSummary here = mask_tails(one, m);
     if (!here.settled)
       return refuse(fmt::format("Kernel {} would count what lies outside of a tile that its range cuts.", one.kernel.name.text()),
                     {one.kernel.name.text()}, "Choose tiles that divide their ranges.");
     sum = {sum.masks + here.masks, sum.divided + here.divided, sum.mixed_only + here.mixed_only, sum.fills + here.fills};
-    remove_dead_values(one.kernel, memory);
+    remove_dead_values(one.kernel, memory, came_from);
     m.kernels.push_back(std::move(one.kernel));
   }
   if (m.kernels.empty()) return refuse("The program has no statement to compute.", {program.math.name.text()});
-  return Lowered{std::move(m), sum};
+  return Lowered{std::move(m), sum, std::move(came_from)};
 }
 
 }  // namespace
@@ -145,6 +147,7 @@ Result<Ir> lower_to_tiles(const Ir& ir, StepLog& log) {
   note.id = "lower-to-tiles";
   note.title = "Lower to tiles";
   note.says = sentence(out.module(), tiles->masks);
+  note.node_map = tiles->came_from;
   log.step(std::move(note), out);
   return out;
 }

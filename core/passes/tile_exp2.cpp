@@ -339,7 +339,7 @@ Result<Ir> use_exp2(const Ir& ir, StepLog& log) {
     note.says = fmt::format("exp stays as it is in {}.", value.text());
     if (d.choice == "fold") {
       rescaler.run();
-      remove_dead_values(k, memory);
+      remove_dead_values(k, memory, note.node_map);
       const double c = rescaler.scale() * log2_e;
       note.says = rescaler.subtracts_first()
                       ? fmt::format("Every exponential of {} is an exp2 of the difference times log2(e): the scores keep their digits.",

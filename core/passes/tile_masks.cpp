@@ -457,7 +457,7 @@ Memory memory_of(const kernel::Module& m) {
   return out;
 }
 
-void remove_dead_values(kernel::Kernel& k, const Memory& memory) {
+void remove_dead_values(kernel::Kernel& k, const Memory& memory, CameFrom& came_from) {
   for (kernel::Role& role : k.roles) {
     bool changed = true;
     for (int round = 0; changed && round < max_rounds; ++round) {
@@ -466,7 +466,7 @@ void remove_dead_values(kernel::Kernel& k, const Memory& memory) {
         return std::none_of(v.targets.begin(), v.targets.end(),
                             [&](const kernel::Access& t) { return memory.count(t.name) > 0 || counts.count(t.name) > 0; });
       });
-      changed = merge_copies(role.body, counts, memory) || changed;
+      changed = merge_copies(role.body, counts, memory, came_from) || changed;
     }
   }
 }

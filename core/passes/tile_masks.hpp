@@ -3,6 +3,7 @@
 // superfluous.
 #pragma once
 
+#include "passes/came_from.hpp"
 #include "passes/tile_builder.hpp"
 
 namespace fathom::passes {
@@ -28,6 +29,6 @@ struct MaskSummary {
 
 MaskSummary mask_tails(BuiltKernel&, const kernel::Module&);
 /// Removes values that nothing reads, and copies of a value that only the copy reads.
-void remove_dead_values(kernel::Kernel&, const Memory&);
+void remove_dead_values(kernel::Kernel&, const Memory&, CameFrom&);
 
 }  // namespace fathom::passes

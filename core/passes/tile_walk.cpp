@@ -109,10 +109,10 @@ bool remove_values(Block& block, const std::function<bool(const kernel::Value&)>
   return changed;
 }
 
-bool merge_copies(Block& block, const std::map<Symbol, int>& counts, const std::map<Symbol, MemoryShape>& memory) {
+bool merge_copies(Block& block, const std::map<Symbol, int>& counts, const std::map<Symbol, MemoryShape>& memory, CameFrom& came_from) {
   for (std::size_t i = 0; i < block.size(); ++i) {
     if (Block* body = body_of(block[i])) {
-      if (merge_copies(*body, counts, memory)) return true;
+      if (merge_copies(*body, counts, memory, came_from)) return true;
     }
     const std::optional<Symbol> from = copied(block[i]);
     if (!from || memory.count(*from) > 0) continue;
@@ -126,6 +126,7 @@ bool merge_copies(Block& block, const std::map<Symbol, int>& counts, const std::
     Block copy_gone(definition, end);
     if (count_reads(copy_gone).count(to) > 0) continue;
     std::get<kernel::Value>(definition->op).targets[0].name = to;
+    take_over(came_from, to, *from);
     definition->origins = merge(definition->origins, block[i].origins);
     block.erase(end);
     return true;

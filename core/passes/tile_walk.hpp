@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/kernel.hpp"
+#include "passes/came_from.hpp"
 
 namespace fathom::passes {
 
@@ -19,7 +20,7 @@ void for_each_value(const kernel::Block&, const std::function<void(const kernel:
 /// Removes the value statements that `dead` names, and conditions that then hold nothing. True if one was removed.
 bool remove_values(kernel::Block&, const std::function<bool(const kernel::Value&)>& dead);
 /// `x[i,j] = y[i,j]` where only the copy reads y and y is defined in the same block: y's definition gets the name x.
-bool merge_copies(kernel::Block&, const std::map<Symbol, int>& counts, const std::map<Symbol, MemoryShape>& memory);
+bool merge_copies(kernel::Block&, const std::map<Symbol, int>& counts, const std::map<Symbol, MemoryShape>& memory, CameFrom&);
 void insert_before(kernel::Block&, const kernel::Value* statement, kernel::Statement);
 /// Replaces expressions everywhere in the block: values, lets, fills, conditions, ranges, initial values.
 void rewrite_expressions(kernel::Block&, const std::function<Expr(Expr)>&);

@@ -19,6 +19,11 @@ const std::set<std::string, std::less<>>& keywords() {
   return words;
 }
 
+/// `p.m` is a part of `p`, and `p` of itself.
+bool is_part_of(std::string_view name, std::string_view whole) {
+  return name.substr(0, whole.size()) == whole && (name.size() == whole.size() || name[whole.size()] == '.');
+}
+
 std::size_t end_of(std::string_view line, std::size_t at, bool (*inside)(char)) {
   while (at < line.size() && inside(line[at])) ++at;
   return at;
@@ -65,7 +70,11 @@ Names Provenance::ancestors(std::size_t step, const std::string& name, std::size
 
 bool Provenance::are_counterparts(std::size_t step, const std::string& name, std::size_t other_step, const std::string& other) const {
   if (step < other_step) return are_counterparts(other_step, other, step, name);
-  return ancestors(step, name, other_step).count(bare_name(other)) > 0;
+  const std::string earlier = bare_name(other), later = bare_name(name);
+  for (const std::string& each : ancestors(step, later, other_step))
+    if (is_part_of(each, earlier) || is_part_of(earlier, each)) return true;
+  return (is_of_source(earlier) && origin(step, later).count(earlier) > 0) ||
+         (is_of_source(later) && origin(other_step, earlier).count(later) > 0);
 }
 
 std::optional<std::size_t> Provenance::colour(const Names& origins) const {

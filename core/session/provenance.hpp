@@ -25,12 +25,14 @@ class Provenance {
   [[nodiscard]] Names origin(std::size_t step, std::string name) const;
   /// Names in the program after the earlier step `at` that the name after `step` came from; the name itself where nothing changed it.
   [[nodiscard]] Names ancestors(std::size_t step, const std::string& name, std::size_t at) const;
-  /// Do the two names, each after its step, stand for the same thing or one for a part of the other?
+  /// Do the two names, each after its step, stand for the same thing or one for a part of the other? A tensor of the source stands for all
+  /// that came from it, at every step.
   [[nodiscard]] bool are_counterparts(std::size_t step, const std::string& name, std::size_t other_step, const std::string& other) const;
   /// Colour number of the first of these source tensors, below `entity_colours`.
   [[nodiscard]] std::optional<std::size_t> colour(const Names& origins) const;
 
  private:
+  [[nodiscard]] bool is_of_source(const std::string& name) const { return colour_.count(name) > 0; }
   void collect(int step, const std::string& name, int until, Names& found) const;
   [[nodiscard]] std::string source_name(std::string name) const;
 

@@ -105,16 +105,7 @@ TEST(Explorer, previews_the_choice_under_the_mouse_and_forgets_it) {
 
 TEST(Explorer, an_instruction_is_what_its_kernel_line_computes) {
   Explorer explorer;
-  // A back end that "makes" one instruction for each line of the Kernel program.
-  explorer.app.machine_code.generate = [](const kernel::Module& module) -> Result<CodeText> {
-    CodeText code{"a test", {}, {}};
-    const std::string printed = print(module);
-    for (std::size_t i = 0; i < session::lines_of(printed).size(); ++i) {
-      code.assembly.text += fmt::format("\tinstruction{}\n", i + 1);
-      code.assembly.lines.push_back(static_cast<int>(i) + 1);
-    }
-    return code;
-  };
+  explorer.app.machine_code.generate = one_instruction_a_line;
   explorer.open("attention");
   explorer.app.view.tab = Tab::code;
   constexpr int most_waits = 3000;

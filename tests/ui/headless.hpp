@@ -14,6 +14,7 @@
 #include "command.hpp"
 #include "fonts.hpp"
 #include "mirror.hpp"
+#include "session/text_diff.hpp"
 #include "session_files.hpp"
 #include "start.hpp"
 
@@ -64,9 +65,20 @@ class OwnFolder {
   std::filesystem::path before_ = std::filesystem::current_path(), path_;
 };
 
+/// A back end that "makes" one instruction for each line of the Kernel program.
+inline Result<CodeText> one_instruction_a_line(const kernel::Module& module) {
+  CodeText code{"a test", {}, {}};
+  const std::string printed = print(module);
+  for (std::size_t i = 0; i < session::lines_of(printed).size(); ++i) {
+    code.assembly.text += "\tinstruction" + std::to_string(i + 1) + "\n";
+    code.assembly.lines.push_back(static_cast<int>(i) + 1);
+  }
+  return code;
+}
+
 class Explorer {
  public:
-  Explorer() : app([] {}) {
+  explicit Explorer(float width = 1280, float height = 800) : screen(width, height), app([] {}) {
     app.copy = [this](std::string text) { copied = std::move(text); };
   }
 

@@ -122,9 +122,14 @@ std::optional<ImU32> ground_of(Expr node, void* context) {
   return app.is_selected(app.step(), name) ? std::optional(faded(Role::accent, chosen)) : std::nullopt;
 }
 
+bool is_selected(Expr node, void* context) {
+  const Lighting& lighting = *static_cast<const Lighting*>(context);
+  return !node.is(Op::index) && !node.is(Op::dim) && lighting.app.is_selected(lighting.app.step(), name_of(node));
+}
+
 /// A formula in a child window that scrolls where it is wider; returns the name under the mouse.
 std::string formula(const std::string& id, const widgets::MathsBox& box, float width, bool centred, Lighting& lighting) {
-  const widgets::MathsOptions options{ink_of, ground_of, &lighting};
+  const widgets::MathsOptions options{ink_of, ground_of, is_selected, &lighting};
   const bool scrolls = box.width > width;
   const float air = gap(1);  // around what is lit, and what leans out
   const ImVec2 size{width, box.ascent + box.descent + 2 * air + (scrolls ? ImGui::GetStyle().ScrollbarSize : 0)};

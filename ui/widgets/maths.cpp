@@ -19,7 +19,7 @@ bool is_name(Expr e) { return e.is(Op::index) || e.is(Op::dim) || e.is(Op::symbo
 
 class Pen {
  public:
-  Pen(ImDrawList& list, const MathsOptions& options) : list_(list), options_(options) {}
+  Pen(ImDrawList& list, const MathsOptions& options, std::string_view id) : list_(list), options_(options), id_(id) {}
 
   /// `node`: what the box belongs to.
   void draw(const MathsBox& box, ImVec2 origin, Expr node) const {
@@ -35,12 +35,19 @@ class Pen {
     if (glyphs.is_name && node && is_name(node)) {
       if (options_.ground != nullptr) draw_ground(box, origin, options_.ground(node, options_.context));
       if (options_.ink != nullptr) ink = options_.ink(node, options_.context).value_or(ink);
+      name_to_mirror(box, origin, node);
     }
     for (const auto& glyph : glyphs.letters) draw_glyph(glyph, origin, ink);
     for (const auto& bar : glyphs.bars) draw_bar(bar, origin, ink);
     for (const auto& stroke : glyphs.strokes)
       list_.AddLine({origin.x + stroke.from.x, origin.y + stroke.from.y}, {origin.x + stroke.to.x, origin.y + stroke.to.y}, ink,
                     stroke.thickness);
+  }
+
+  void name_to_mirror(const MathsBox& box, ImVec2 origin, Expr node) const {
+    const bool selected = options_.selected != nullptr && options_.selected(node, options_.context);
+    mirror().add("word", id_ + ":" + std::to_string(++names_), node.name().text(), {origin.x, origin.y - box.ascent},
+                 {origin.x + box.width, origin.y + box.descent}, true, selected);
   }
 
   /// As high for all letters, so that the pieces of a name make one band.
@@ -77,6 +84,8 @@ class Pen {
 
   ImDrawList& list_;
   const MathsOptions& options_;
+  std::string id_;
+  mutable int names_ = 0;  ///< that were drawn: each is an item of its own
 };
 
 }  // namespace
@@ -94,7 +103,7 @@ Expr maths(std::string_view id, const MathsBox& box, const MathsOptions& options
   ImGui::Dummy(size);
   const ImVec2 max{min.x + size.x, min.y + size.y}, origin{min.x, min.y + std::ceil(box.ascent)};
   mirror().add("formula", id, box.said, min, max);
-  if (ImGui::IsRectVisible(min, max)) Pen(*ImGui::GetWindowDrawList(), options).draw(box, origin, {});
+  if (ImGui::IsRectVisible(min, max)) Pen(*ImGui::GetWindowDrawList(), options, id).draw(box, origin, {});
   if (!ImGui::IsItemHovered()) return {};
   const ImVec2 mouse = ImGui::GetMousePos();
   const MathsBox* hit = box_at(box, {mouse.x - origin.x, mouse.y - origin.y});

@@ -39,6 +39,7 @@ struct MathsBox {
 struct MathsOptions {
   std::optional<ImU32> (*ink)(Expr node, void*) = nullptr;     ///< colour of a name; nullopt: that of text
   std::optional<ImU32> (*ground)(Expr node, void*) = nullptr;  ///< what is behind a name that is lit
+  bool (*selected)(Expr node, void*) = nullptr;                ///< is the name what is selected? Said to the mirror
   void* context = nullptr;
 };
 /// Draws it at the cursor, which goes on below. The node under the mouse is returned.
