@@ -26,6 +26,8 @@ void App::go_to(std::size_t step) {
   view.compare_with.clear();
 }
 
+bool App::is_animating() const { return playing || stage.is_moving(ImGui::GetTime(), settings.reduced_motion); }
+
 bool App::is_selected(std::size_t step, const std::string& name) const {
   return document.shown() != nullptr && !selected.is_empty() && selected.step < document.shown()->steps().size() &&
          document.shown()->provenance.are_counterparts(step, name, selected.step, selected.name);
@@ -53,6 +55,8 @@ std::optional<std::size_t> compared_step(const App& app) {
 void App::frame() {
   document.collect();
   machine_code.collect();
+  stage.collect();
+  stage.play(ImGui::GetTime());
   const bool is_broken = document.shown() == nullptr && !document.diagnostics().empty();
   if (is_broken && !was_broken_) view.tab = Tab::program;  // where it says what is wrong
   was_broken_ = is_broken;

@@ -10,12 +10,13 @@
 #include "document.hpp"
 #include "machine_code.hpp"
 #include "panel_states.hpp"
+#include "stage_view.hpp"
 #include "theme.hpp"
 
 namespace fathom::ui {
 
 enum class Workspace : unsigned char { learn, explore, tune };
-enum class Tab : unsigned char { program, ir, graph, code };
+enum class Tab : unsigned char { program, ir, graph, code, stage };
 
 /// What of the document the screen shows: kept in session files.
 struct View {
@@ -43,6 +44,7 @@ constexpr float least_scale = 0.75F, most_scale = 3;
 struct Settings {
   Theme theme = Theme::dark;
   float scale = 1;  ///< least_scale … most_scale
+  bool reduced_motion = false;
 };
 
 /// What the palette asks for.
@@ -60,10 +62,11 @@ struct Palette {
 class App {
  public:
   /// `wake` asks for a frame; it is called from other threads.
-  explicit App(const std::function<void()>& wake) : document(wake), machine_code(wake) {}
+  explicit App(const std::function<void()>& wake) : document(wake), machine_code(wake), stage(wake) {}
 
   Document document;
   MachineCode machine_code;
+  StageView stage;
   View view;
   Selection selected, hovered;
   Selection hovering;  ///< what panels of this frame find under the mouse; `hovered` in the next
@@ -88,7 +91,7 @@ class App {
   /// Draws one frame between NewFrame and Render.
   void frame();
   /// Does something move by itself, so that another frame must follow?
-  [[nodiscard]] bool is_animating() const { return playing; }
+  [[nodiscard]] bool is_animating() const;
 
   /// Is the name, in the program after `step`, the selected or hovered thing, or a part of it?
   [[nodiscard]] bool is_selected(std::size_t step, const std::string& name) const;

@@ -39,6 +39,21 @@ std::string needs_override(const App& app) {
 }
 std::string needs_selection(const App& app) { return app.selected.is_empty() ? "Nothing is selected." : ""; }
 
+/// The stage has frames to play.
+std::string needs_stage(const App& app) {
+  if (app.document.shown() == nullptr) return needs_program(app);
+  return app.stage.stage() == nullptr ? "The stage is not open. Its tab, or Learn, shows it." : "";
+}
+std::string needs_later_frame(const App& app) {
+  if (app.stage.stage() == nullptr) return needs_stage(app);
+  return app.stage.frame() + 1 >= app.stage.frames() ? "This is the last trip." : "";
+}
+std::string needs_broken(const App& app) { return app.stage.broken().empty() ? "Nothing on the stage is broken." : ""; }
+std::string needs_earlier_frame(const App& app) {
+  if (app.stage.stage() == nullptr) return needs_stage(app);
+  return app.stage.frame() == 0 ? "This is the first trip." : "";
+}
+
 // ---- actions ----
 /// The first step of the next or previous level.
 void to_level(App& app, int direction) {
@@ -93,6 +108,12 @@ void play(App& app) {
   app.play_next = 0;
 }
 
+void play_stage(App& app) {
+  app.stage.playing = !app.stage.playing;
+  app.stage.play_next = 0;
+  if (app.stage.playing && app.stage.frame() + 1 >= app.stage.frames()) app.stage.go_to(0);
+}
+
 const auto table = std::to_array<Command>({
     {"step.next", "Next step", "Right", needs_later_step, [](App& app) { app.go_to(app.step() + 1); }},
     {"step.previous", "Previous step", "Left", needs_earlier_step, [](App& app) { app.go_to(app.step() - 1); }},
@@ -107,6 +128,13 @@ const auto table = std::to_array<Command>({
     {"tab.ir", "Show the program after the step", "Ctrl+2", always, [](App& app) { app.view.tab = Tab::ir; }},
     {"tab.graph", "Show the graph", "Ctrl+3", always, [](App& app) { app.view.tab = Tab::graph; }},
     {"tab.code", "Show the code", "Ctrl+4", always, [](App& app) { app.view.tab = Tab::code; }},
+    {"tab.stage", "Show the stage", "Ctrl+5", always, [](App& app) { app.view.tab = Tab::stage; }},
+    {"stage.next", "Next trip on the stage", ".", needs_later_frame, [](App& app) { app.stage.go_to(app.stage.frame() + 1); }},
+    {"stage.previous", "Previous trip on the stage", ",", needs_earlier_frame, [](App& app) { app.stage.go_to(app.stage.frame() - 1); }},
+    {"stage.first", "First trip on the stage", "Shift+,", needs_earlier_frame, [](App& app) { app.stage.go_to(0); }},
+    {"stage.last", "Last trip on the stage", "Shift+.", needs_later_frame, [](App& app) { app.stage.go_to(app.stage.frames() - 1); }},
+    {"stage.play", "Play or pause the stage", "P", needs_stage, play_stage},
+    {"stage.heal", "Repair what was broken on the stage", "", needs_broken, [](App& app) { app.stage.heal(); }},
     {"ir.whole", "Show the difference or the whole program", "D", needs_program,
      [](App& app) { app.view.whole_text = !app.view.whole_text; }},
     {"ir.compare-here", "Compare later steps with this one", "", needs_program,
@@ -120,6 +148,7 @@ const auto table = std::to_array<Command>({
     {"edit.redo", "Redo", "Ctrl+Y", needs_redo, [](App& app) { app.document.redo(); }},
     {"view.theme", "Light or dark", "", always,
      [](App& app) { app.settings.theme = app.settings.theme == Theme::dark ? Theme::light : Theme::dark; }},
+    {"view.motion", "Animations on or off", "", always, [](App& app) { app.settings.reduced_motion = !app.settings.reduced_motion; }},
     {"view.larger", "Larger", "Ctrl+=", needs_larger, [](App& app) { scale_by(app, scale_step); }},
     {"view.smaller", "Smaller", "Ctrl+-", needs_smaller, [](App& app) { scale_by(app, 1 / scale_step); }},
     {"view.usual-size", "Usual size", "Ctrl+0", always, [](App& app) { app.settings.scale = 1; }},
@@ -154,6 +183,8 @@ constexpr std::array named_keys = std::to_array<Key>({{"Right", ImGuiKey_RightAr
                                                       {"Escape", ImGuiKey_Escape},
                                                       {"=", ImGuiKey_Equal},
                                                       {"-", ImGuiKey_Minus},
+                                                      {".", ImGuiKey_Period},
+                                                      {",", ImGuiKey_Comma},
                                                       {"F1", ImGuiKey_F1},
                                                       {"F2", ImGuiKey_F2},
                                                       {"F3", ImGuiKey_F3},

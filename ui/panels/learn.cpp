@@ -5,9 +5,7 @@
 namespace fathom::ui::panels {
 
 void learn(App& app, const Box& box) {
-  (void)app;
-  widgets::begin_panel("learn", box, {"Learn", false});
-  widgets::end_panel();
+  stage(app, box);
 }
 
 }  // namespace fathom::ui::panels

@@ -1,4 +1,4 @@
-// The middle panel: one of program, IR, graph and code, with its tabs in the head.
+// The middle panel: one of program, IR, graph, code and stage, with its tabs in the head.
 #include <array>
 
 #include "mirror.hpp"
@@ -16,7 +16,8 @@ struct TabEntry {
 constexpr std::array tabs = std::to_array<TabEntry>({{Tab::program, "program", "Program", program},
                                                      {Tab::ir, "ir", "IR", ir},
                                                      {Tab::graph, "graph", "Graph", graph},
-                                                     {Tab::code, "code", "Code", code}});
+                                                     {Tab::code, "code", "Code", code},
+                                                     {Tab::stage, "stage", "Stage", stage_tab}});
 
 /// Above what is of an older text than the one in the editor.
 void stale_note(App& app) {

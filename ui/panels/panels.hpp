@@ -12,9 +12,12 @@ void bar(App&, const Box&);     ///< name of the file, workspaces, target, palet
 void ribbon(App&, const Box&);  ///< the one transport, and the life of the selected value
 void status(App&, const Box&);  ///< what is known of the whole in one line
 void steps(App&, const Box&);
-void middle(App&, const Box&);     ///< tabs: program, IR, graph, code
+void middle(App&, const Box&);     ///< tabs: program, IR, graph, code, stage
 void step_card(App&, const Box&);  ///< the step that is looked at: why, cost, decision, refusals
 void palette(App&);
+
+/// The small program of what is open, played trip by trip.
+void stage(App&, const Box&);
 
 // Workspaces of their own; Explore is the three panels above.
 void learn(App&, const Box&);  ///< lesson, stage, why it is legal
@@ -25,5 +28,6 @@ void program(App&);
 void ir(App&);
 void graph(App&);
 void code(App&);
+void stage_tab(App&);
 
 }  // namespace fathom::ui::panels
