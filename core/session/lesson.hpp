@@ -26,6 +26,7 @@ struct Quantity {
     exps,     ///< exponentials of the whole program
     flops,
     on_chip,  ///< bytes of the largest working set
+    room,     ///< bytes that the machine has for it
     time,     ///< predicted
     passes,   ///< loops over an index that follow each other
     dim,      ///< value of a dimension
@@ -66,6 +67,7 @@ struct Drawing {
   std::vector<std::pair<Expr, Expr>> equations;
   std::vector<Bar> bars;
   bool of_text = false;  ///< statements as they are written
+  bool after = false;    ///< shown once the page's question is answered, or its task done
   SourceSpan span;
 };
 

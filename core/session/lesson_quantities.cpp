@@ -27,6 +27,7 @@ constexpr std::array words = std::to_array<Word>({{"bytes", Of::bytes, true},
                                                   {"exps", Of::exps, false},
                                                   {"flops", Of::flops, false},
                                                   {"on_chip", Of::on_chip, false},
+                                                  {"room", Of::room, false},
                                                   {"time", Of::time, false},
                                                   {"passes", Of::passes, true},
                                                   {"dim", Of::dim, true},
@@ -156,6 +157,10 @@ Result<Measured> measure(const Compilation& compilation, const Quantity& quantit
       return count_of(step->cost.flops);
     case Of::on_chip:
       return Measured{step->cost.on_chip_bytes, bytes_text(step->cost.on_chip_bytes)};
+    case Of::room: {
+      const auto room = static_cast<double>(compilation.target.shared_bytes);
+      return Measured{room, bytes_text(room)};
+    }
     case Of::time:
       return Measured{step->cost.ms, milliseconds_text(step->cost.ms)};
     case Of::says:

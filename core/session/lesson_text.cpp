@@ -131,10 +131,11 @@ struct DrawingKind {
 };
 
 Drawing drawing_from(Reader& reader, const toml::table& table, const std::string& path) {
-  reader.only(table, path, {"statements", "of_text", "equations", "passes", "bars", "check", "guard"});
+  reader.only(table, path, {"statements", "of_text", "after", "equations", "passes", "bars", "check", "guard"});
   Drawing drawing;
   drawing.span = reader.span(table);
   drawing.of_text = reader.flag(table, path, "of_text");
+  drawing.after = reader.flag(table, path, "after");
   int kinds = 0;
   if (table.get("statements") != nullptr)
     ++kinds, drawing.kind = Drawing::Kind::statements, drawing.names = reader.texts(table, path, "statements");
