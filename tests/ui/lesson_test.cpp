@@ -143,7 +143,7 @@ TEST(Lesson, is_walked_through_by_mouse_with_everything_done_by_hand) {
   ASSERT_TRUE(pupil.click("lesson/task/128"));
   pupil.until_taken();
   next();
-  ASSERT_TRUE(pupil.click("lower-to-kernel"));  // its dot
+  ASSERT_TRUE(pupil.click("ribbon/lower-to-kernel"));  // its dot
   pupil.until_taken();
   next();
   EXPECT_EQ(pupil.number(), open_lesson(pupil.app)->pages.size() - 1);

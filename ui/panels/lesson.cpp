@@ -323,6 +323,8 @@ void lesson(App& app, const Box& box) {
     return widgets::end_panel();
   }
   head(app, box);
+  page = open_page(app);
+  if (page == nullptr) return widgets::end_panel();  // it was left just now
   const float foot = metrics().row + gap(4), top = box.min.y + metrics().panel_head + gap(2);
   ImGui::SetCursorScreenPos({box.min.x + gap(3), top});
   ImGui::BeginChild("##page", {box.width() - 2 * gap(3), box.max.y - foot - top});

@@ -7,6 +7,7 @@
 
 #include "command_button.hpp"
 #include "icons.hpp"
+#include "lesson.hpp"
 #include "mirror.hpp"
 #include "own_repairs.hpp"
 #include "panels/lesson_parts.hpp"
@@ -151,7 +152,8 @@ void repair_laws(App& app, const session::RepairQuestion& question) {
       refutation != nullptr ? &refutation->element : nullptr, own, false);
   law(app, "C2", "C2: a sum changes as its parts do", refutation != nullptr ? &refutation->sum : nullptr, own, true);
   if (own != nullptr) array_that_refutes(app, *own, question);
-  if (!question.guard.empty()) widgets::wrapped("Guard: " + question.guard, Role::muted);
+  const bool is_below = !hides_derivation(app);  // with the derivation
+  if (!question.guard.empty() && !is_below) widgets::wrapped("Guard: " + question.guard, Role::muted);
 }
 
 }  // namespace fathom::ui::panels
