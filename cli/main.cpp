@@ -46,7 +46,7 @@ std::span<const Command> commands() {
       {"demo", "", "compile, check, run and report the sample attention kernel",
        "Writes fathom-demo.html (another place: -o). --dim changes the size.", demo},
       {"open", "[FILE]", "the explorer: every step on the screen, every choice to change",
-       "FILE is a program, a session, or the name of a sample. Needs a display.", open_explorer},
+       "FILE is a program, a session, or the name of a sample; --lesson NAME opens a lesson instead. Needs a display.", open_explorer},
       {"diff", "FILE [FILE2]", "which steps another choice, or another program, changes",
        "With one file: the default plan against the one of --set and --trace.", diff},
       {"completion", "", "bash completion: source <(fathom completion)", "", completion},
@@ -104,6 +104,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--deterministic", arguments.deterministic);
   app.add_option("--agent", arguments.agent);
   app.add_option("-o,--output", arguments.output);
+  app.add_option("--lesson", arguments.lesson);
   app.add_option("--emit", arguments.emit);
   app.add_option("--as", arguments.format);
   app.add_option("--threads", arguments.threads)->check(CLI::Range(1, most_threads));

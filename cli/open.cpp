@@ -18,6 +18,7 @@ int open_explorer(const Arguments& arguments) {
   std::vector<std::string> words{explorer.string()};
   words.insert(words.end(), arguments.positional.begin(), arguments.positional.end());
   if (!arguments.target.empty()) words.insert(words.end(), {"--target", arguments.target});
+  if (!arguments.lesson.empty()) words.insert(words.end(), {"--lesson", arguments.lesson});
   std::vector<char*> given;
   for (std::string& word : words) given.push_back(word.data());
   given.push_back(nullptr);

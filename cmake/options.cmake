@@ -63,7 +63,7 @@ function(fathom_unite target)
     get_target_property(sources ${target} SOURCES)
     foreach(apart algebra/normal_form algebra/judge_residues algebra/terms algebra/rules/[a-z]+ interp/[a-z_]+ ir/expr_print
                   lang/check_file lang/check_operator lang/check_statement lang/parse_[a-z]+ passes/cost_module passes/kernel_[a-z]+ passes/make_loops
-                  passes/masks passes/tile_exp2 passes/tile_plan session/compile session/history)
+                  passes/masks passes/tile_exp2 passes/tile_plan session/compile session/history session/lesson_[a-z]+ session/own_repair)
       foreach(source ${sources})
         if(source MATCHES "/${apart}\\.cpp$")
           set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -1,6 +1,6 @@
 # Which Debian packages each part needs, and how they get installed. Sourced by run, test and .ci/run.
 
-packages_core="g++ cmake ninja-build ccache mold nlohmann-json3-dev libcli11-dev libfmt-dev libexpected-dev"
+packages_core="g++ cmake ninja-build ccache mold nlohmann-json3-dev libcli11-dev libfmt-dev libexpected-dev libtomlplusplus-dev"
 packages_cpu="llvm-19-dev zlib1g-dev libzstd-dev"
 packages_ui="libglfw3-dev libgl1-mesa-dev fonts-inter fonts-jetbrains-mono fonts-katex fonts-materialdesignicons-webfont fonts-dejavu-core python3-fonttools dpkg-dev"
 packages_test="libgtest-dev python3-numpy clang-format-19 clang-19 libclang-rt-19-dev emscripten"
@@ -55,8 +55,8 @@ missing_elsewhere() {
     command -v "$tool" >/dev/null 2>&1 && continue
     echo "fathom needs a C++20 compiler, CMake, Ninja and a few header libraries ($tool is missing). Install them with the line for your system, then try again:" >&2
     echo "  Debian 12, Ubuntu: sudo apt-get install -y $packages_core $packages_cpu" >&2
-    echo "  Fedora:            sudo dnf install -y gcc-c++ cmake ninja-build ccache mold json-devel cli11-devel fmt-devel expected-devel llvm-devel" >&2
-    echo "  Arch:              sudo pacman -S --needed gcc cmake ninja ccache mold nlohmann-json cli11 fmt tl-expected llvm" >&2
+    echo "  Fedora:            sudo dnf install -y gcc-c++ cmake ninja-build ccache mold json-devel cli11-devel fmt-devel expected-devel tomlplusplus-devel llvm-devel" >&2
+    echo "  Arch:              sudo pacman -S --needed gcc cmake ninja ccache mold nlohmann-json cli11 fmt tl-expected tomlplusplus llvm" >&2
     exit 2
   done
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "command.hpp"
+#include "lesson.hpp"
 #include "mirror.hpp"
 #include "shell.hpp"
 #include "start.hpp"
@@ -24,6 +25,7 @@ void App::go_to(std::size_t step) {
   const auto& steps = document.shown()->steps();
   view.step = steps[std::min(step, steps.size() - 1)].id;
   view.compare_with.clear();
+  view.why.clear();
 }
 
 bool App::is_animating() const { return playing || stage.is_moving(ImGui::GetTime(), settings.reduced_motion); }
@@ -57,13 +59,15 @@ void App::frame() {
   machine_code.collect();
   stage.collect();
   stage.play(ImGui::GetTime());
+  own_repairs.collect();
+  follow_lesson(*this);
   const bool is_broken = document.shown() == nullptr && !document.diagnostics().empty();
   if (is_broken && !was_broken_) view.tab = Tab::program;  // where it says what is wrong
   was_broken_ = is_broken;
   if (document.is_empty()) {  // what was asked for was refused: nobody is left without a program
-    const std::string why = document.message();
+    const std::string refused = document.message();
     open_sample(*this, session::samples().front());
-    document.say(why);
+    document.say(refused);
   }
   constexpr double seconds_a_step = 1.2;
   if (playing && ImGui::GetTime() >= play_next) {

@@ -3,12 +3,15 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "document.hpp"
+#include "lesson_state.hpp"
 #include "machine_code.hpp"
+#include "own_repairs.hpp"
 #include "panel_states.hpp"
 #include "stage_view.hpp"
 #include "theme.hpp"
@@ -29,6 +32,9 @@ struct View {
   bool whole_text = false;            ///< the program without its difference
   float left = 0.22F, right = 0.29F;  ///< parts of the width
   bool middle_alone = false;          ///< the middle panel has all the place
+  LessonProgress lesson;
+  std::map<std::string, std::string> repairs;  ///< as they are typed, by consumer
+  std::string why;                             ///< consumer that the why column shows; empty: that of the step
   friend bool operator==(const View&, const View&) = default;
 };
 
@@ -48,7 +54,7 @@ struct Settings {
 };
 
 /// What the palette asks for.
-enum class Ask : unsigned char { command, sample, state, open, save_session, save_program, unsaved };
+enum class Ask : unsigned char { command, sample, lesson, state, open, save_session, save_program, unsaved };
 
 struct Palette {
   bool is_open = false, just_opened = false;
@@ -62,11 +68,12 @@ struct Palette {
 class App {
  public:
   /// `wake` asks for a frame; it is called from other threads.
-  explicit App(const std::function<void()>& wake) : document(wake), machine_code(wake), stage(wake) {}
+  explicit App(const std::function<void()>& wake) : document(wake), machine_code(wake), stage(wake), own_repairs(wake) {}
 
   Document document;
   MachineCode machine_code;
   StageView stage;
+  mutable OwnRepairs own_repairs;  ///< asking changes nothing that is seen
   View view;
   Selection selected, hovered;
   Selection hovering;  ///< what panels of this frame find under the mouse; `hovered` in the next
@@ -77,6 +84,8 @@ class App {
   CodeState code;
   GraphState graph;
   CardState card;
+  LessonState lesson;
+  WhyState why;
   std::string revealed_step;              ///< that the list of steps was scrolled to
   std::function<void(std::string)> copy;  ///< to the clipboard
   bool wants_to_quit = false;

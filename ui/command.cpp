@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "lesson.hpp"
+#include "own_repairs.hpp"
 #include "session_files.hpp"
 #include "start.hpp"
 
@@ -98,6 +100,60 @@ void save(App& app) {
 std::string needs_left_behind(const App& app) { return app.left_behind.empty() ? "The last session ended properly." : ""; }
 void restore_left_behind(App& app) { open_recovered(app, std::exchange(app.left_behind, {})); }
 
+// ---- lessons ----
+std::string needs_lesson(const App& app) { return open_page(app) == nullptr ? "No lesson is open." : ""; }
+std::string needs_lessons(const App&) { return session::lessons().empty() ? "There is no lesson." : ""; }
+std::string needs_earlier_page(const App& app) {
+  if (open_page(app) == nullptr) return needs_lesson(app);
+  return app.view.lesson.page == 0 ? "This is the first page." : "";
+}
+std::string needs_later_page(const App& app) {
+  const session::Lesson* lesson = open_lesson(app);
+  if (lesson == nullptr) return needs_lesson(app);
+  if (app.view.lesson.page + 1 >= lesson->pages.size()) return "This is the last page.";
+  if (is_page_done(app)) return {};
+  return hides_answer(app) ? "First give an answer, or press Show me." : "First do what the page asks for, or press Show me.";
+}
+std::string needs_hint(const App& app) {
+  const session::Page* page = open_page(app);
+  if (page == nullptr) return needs_lesson(app);
+  if (is_page_done(app)) return "Nothing is asked here.";
+  return static_cast<std::size_t>(progress(app).hints) >= page->hints.size() ? "There is no further hint." : "";
+}
+std::string needs_open_page(const App& app) {
+  if (open_page(app) == nullptr) return needs_lesson(app);
+  if (app.document.shown() == nullptr) return needs_program(app);
+  return is_page_done(app) ? "Nothing is asked here." : "";
+}
+void restart_lesson(App& app) {
+  leave(app, [name = app.view.lesson.name](App& then) {
+    if (const session::Lesson* lesson = session::lesson_named(name)) start_lesson(then, *lesson);
+  });
+}
+std::string needs_page_elsewhere(const App& app) {
+  const session::Page* page = open_page(app);
+  if (page == nullptr) return needs_lesson(app);
+  if (app.document.shown() == nullptr) return needs_program(app);
+  return app.document.shown()->steps()[app.step()].id == page->step ? "This is the step of the page." : "";
+}
+
+// ---- one's own repair ----
+std::string needs_judged_repair(const App& app) {
+  if (app.document.shown() == nullptr) return needs_program(app);
+  if (asked_consumer(app).empty()) return "No repair is asked for.";
+  const session::OwnRepair* own = written_repair(app);
+  if (own == nullptr) return "Write a repair first.";
+  return own->mistake ? "It does not parse: " + own->mistake->message : "";
+}
+std::string needs_right_repair(const App& app) {
+  if (std::string why = needs_judged_repair(app); !why.empty()) return why;
+  return written_repair(app)->is_right() ? "" : "It is not derived: the plan takes only what is right.";
+}
+std::string needs_wrong_repair(const App& app) {
+  if (std::string why = needs_judged_repair(app); !why.empty()) return why;
+  return written_repair(app)->is_right() ? "It is right: take it as it is." : "";
+}
+
 void scale_by(App& app, float factor) { app.settings.scale = std::clamp(app.settings.scale * factor, least_scale, most_scale); }
 std::string needs_larger(const App& app) { return app.settings.scale >= most_scale ? "This is the largest size." : ""; }
 std::string needs_smaller(const App& app) { return app.settings.scale <= least_scale ? "This is the smallest size." : ""; }
@@ -157,6 +213,19 @@ const auto table = std::to_array<Command>({
     {"workspace.learn", "Learn: be led, try it yourself", "F2", always, [](App& app) { app.view.workspace = Workspace::learn; }},
     {"workspace.explore", "Explore: every step of the lowering", "F3", always, [](App& app) { app.view.workspace = Workspace::explore; }},
     {"workspace.tune", "Tune: run, compare, export", "F4", always, [](App& app) { app.view.workspace = Workspace::tune; }},
+    {"lesson.list", "Open a lesson", "Ctrl+L", needs_lessons, open_palette<Ask::lesson>},
+    {"lesson.next", "Next page of the lesson", "PageDown", needs_later_page, [](App& app) { turn_to_page(app, app.view.lesson.page + 1); }},
+    {"lesson.back", "Previous page of the lesson", "PageUp", needs_earlier_page,
+     [](App& app) { turn_to_page(app, app.view.lesson.page - 1); }},
+    {"lesson.hint", "Give a hint", "H", needs_hint, [](App& app) { ++progress(app).hints; }},
+    {"lesson.show", "Show the answer, or how it is done", "Shift+H", needs_open_page, show_answer},
+    {"lesson.here", "Go to the step of the lesson's page", "", needs_page_elsewhere,
+     [](App& app) { turn_to_page(app, app.view.lesson.page); }},
+    {"lesson.restart", "Start the lesson again", "", needs_lesson, restart_lesson},
+    {"lesson.leave", "Leave the lesson; its program stays open", "", needs_lesson, leave_lesson},
+    {"repair.take", "Take my repair into the plan", "Ctrl+Enter", needs_right_repair, [](App& app) { take_written_repair(app, false); }},
+    {"repair.take-unsound", "Take my repair all the same, unsound", "", needs_wrong_repair,
+     [](App& app) { take_written_repair(app, true); }},
     {"file.restore", "Open what was left when Fathom did not end properly", "", needs_left_behind, restore_left_behind},
     {"view.palette", "Commands", "Ctrl+K", always, open_palette<Ask::command>},
     {"file.open", "Open a program or a session", "Ctrl+O", always, open_palette<Ask::open>},
@@ -185,6 +254,9 @@ constexpr std::array named_keys = std::to_array<Key>({{"Right", ImGuiKey_RightAr
                                                       {"-", ImGuiKey_Minus},
                                                       {".", ImGuiKey_Period},
                                                       {",", ImGuiKey_Comma},
+                                                      {"Enter", ImGuiKey_Enter},
+                                                      {"PageUp", ImGuiKey_PageUp},
+                                                      {"PageDown", ImGuiKey_PageDown},
                                                       {"F1", ImGuiKey_F1},
                                                       {"F2", ImGuiKey_F2},
                                                       {"F3", ImGuiKey_F3},

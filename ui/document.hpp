@@ -68,6 +68,8 @@ class Document {
   /// Was something asked for, and nothing came of it?
   [[nodiscard]] bool is_empty() const { return !message_.empty() && shown_ == nullptr && text_.empty() && !is_compiling(); }
   [[nodiscard]] const Shown* shown() const { return shown_.get(); }
+  /// For work beside the frames, which may outlast it.
+  [[nodiscard]] std::shared_ptr<const Shown> shared() const { return shown_; }
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] const Diagnostics& diagnostics() const { return diagnostics_; }
   /// Of the step at this place; pending until it has been checked.

@@ -89,4 +89,27 @@ struct CardState {
   std::string open;                                    ///< consumer whose derivation is shown; empty: none
 };
 
+/// The lesson's column.
+struct LessonState {
+  std::optional<std::string> looks_at;  ///< what the page selected; none: it has not yet
+  struct Followed {
+    std::uint64_t version = 0;
+    std::size_t page = 0;
+    std::string step, selected;
+    friend bool operator==(const Followed&, const Followed&) = default;
+  } followed;
+  std::string typed;  ///< answer under edit
+  struct Made;        ///< texts and formulas of the page, kept while nothing that they depend on changes
+  std::shared_ptr<Made> made;
+  bool to_top = false;  ///< another page: it is read from its beginning
+  std::size_t shown_page = 0;
+};
+
+/// The column that says why it is legal.
+struct WhyState {
+  struct Made;
+  std::shared_ptr<Made> made;
+  bool numbers_are_open = false;
+};
+
 }  // namespace fathom::ui

@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lesson.hpp"
+
 namespace fathom::ui {
 namespace {
 
@@ -49,6 +51,49 @@ Json parsed(const std::string& text) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
+Json lesson_json(const LessonProgress& lesson) {
+  Json pages = Json::array();
+  for (const auto& [number, page] : lesson.pages)
+    pages.push_back({{"page", number},
+                     {"given", page.given},
+                     {"tries", page.tries},
+                     {"hints", page.hints},
+                     {"answered", page.answered},
+                     {"done", page.done},
+                     {"was_shown", page.was_shown}});
+  return {{"name", lesson.name}, {"page", lesson.page}, {"pages", pages}};
+}
+
+/// Of a lesson that is not here, nothing: its program is there all the same.
+LessonProgress lesson_from(const Json& view) {
+  LessonProgress lesson;
+  const auto found = view.find("lesson");
+  if (found == view.end() || !found->is_object()) return lesson;
+  take(*found, "name", lesson.name);
+  const session::Lesson* known = session::lesson_named(lesson.name);
+  if (known == nullptr) return {};
+  take(*found, "page", lesson.page);
+  lesson.page = std::min(lesson.page, known->pages.size() - 1);
+  const auto pages = found->find("pages");
+  if (pages == found->end() || !pages->is_array()) return lesson;
+  for (const Json& each : *pages) {
+    if (!each.is_object()) continue;
+    std::size_t number = known->pages.size();
+    take(each, "page", number);
+    if (number >= known->pages.size()) continue;
+    PageProgress& page = lesson.pages[number];
+    take(each, "given", page.given);
+    take(each, "tries", page.tries);
+    take(each, "hints", page.hints);
+    page.hints = std::clamp(page.hints, 0, static_cast<int>(known->pages[number].hints.size()));
+    page.tries = std::max(page.tries, 0);
+    take(each, "answered", page.answered);
+    take(each, "done", page.done);
+    take(each, "was_shown", page.was_shown);
+  }
+  return lesson;
+}
+
 bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
@@ -71,7 +116,10 @@ std::string session_file(const App& app) {
                   {"left", view.left},
                   {"right", view.right},
                   {"selected", app.selected.name},
-                  {"selected_step", app.selected.step}};
+                  {"selected_step", app.selected.step},
+                  {"repairs", view.repairs},
+                  {"why", view.why}};
+  if (!view.lesson.name.empty()) json["view"]["lesson"] = lesson_json(view.lesson);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -96,6 +144,9 @@ void restore_view(App& app, const std::string& text) {
   take(from, "right", view.right);
   view.left = std::clamp(view.left, 0.12F, 0.40F);
   view.right = std::clamp(view.right, 0.18F, 0.45F);
+  take(from, "repairs", view.repairs);
+  take(from, "why", view.why);
+  view.lesson = lesson_from(from);
   take(from, "selected", app.selected.name);
   take(from, "selected_step", app.selected.step);
 }

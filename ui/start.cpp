@@ -6,14 +6,15 @@
 #include <optional>
 #include <sstream>
 
+#include "lesson.hpp"
 #include "session_files.hpp"
 
 namespace fathom::ui {
 namespace {
 
 constexpr const char* usage =
-    "usage: fathom-explorer [FILE|SAMPLE] [--target NAME] [--size WIDTHxHEIGHT] [--theme light|dark] [--scale 0.75..3]\n"
-    "Opens a program (.fathom), a session (.session.json) or a sample by its name.";
+    "usage: fathom-explorer [FILE|SAMPLE] [--lesson NAME] [--target NAME] [--size WIDTHxHEIGHT] [--theme light|dark] [--scale 0.75..3]\n"
+    "Opens a program (.fathom), a session (.session.json), a sample by its name, or a lesson.";
 
 session::Inputs inputs_of(const std::string& file, std::string source, std::string target) {
   session::Inputs inputs;
@@ -27,6 +28,9 @@ void open_text(App& app, const std::string& name, std::string text, const std::s
   const auto clear_view = [&app] {
     app.view.step.clear();
     app.view.compare_with.clear();
+    app.view.lesson = {};
+    app.view.repairs.clear();
+    app.view.why.clear();
     app.selected = {};
   };
   const bool is_json = text.find_first_not_of(" \t\r\n") == text.find('{') && text.find('{') != std::string::npos;
@@ -40,6 +44,12 @@ void open_text(App& app, const std::string& name, std::string text, const std::s
   }
   clear_view();
   app.document.open(inputs_of(name, std::move(text), target));
+}
+
+std::string lessons_listed() {
+  std::string text;
+  for (const session::Lesson& each : session::lessons()) text += fmt::format("\n  {}  {}", each.name, each.title);
+  return text;
 }
 
 bool parse_size(const std::string& text, Start& start) {
@@ -66,6 +76,11 @@ tl::expected<Start, std::string> parse_start(const std::vector<std::string>& arg
     if (option == "--target") {
       start.target = value;
       good = target_named(value).has_value();
+    } else if (option == "--lesson") {
+      start.lesson = value;
+      if (session::lesson_named(value) == nullptr)
+        return tl::unexpected<std::string>(
+            fmt::format("fathom-explorer: there is no lesson {}. The lessons are:{}\n", value, lessons_listed()));
     } else if (option == "--size") {
       good = parse_size(value, start);
     } else if (option == "--theme") {
@@ -112,6 +127,7 @@ void open_file(App& app, const std::string& path) {
 }
 
 void open_start(App& app, const Start& start) {
+  if (const session::Lesson* lesson = session::lesson_named(start.lesson)) return start_lesson(app, *lesson);
   const std::vector<session::Sample>& all = session::samples();
   const auto named = std::find_if(all.begin(), all.end(), [&](const session::Sample& each) { return each.name == start.file; });
   if (start.file.empty() || named != all.end()) {

@@ -11,7 +11,8 @@
 namespace fathom::ui {
 
 struct Start {
-  std::string file;  ///< program, session file or name of a sample; empty: the first sample
+  std::string file;    ///< program, session file or name of a sample; empty: the first sample
+  std::string lesson;  ///< its name; empty: none
   std::string target = "x86-64";
   int width = 1280, height = 800;
   Settings settings;        ///< counts where `has_look`

@@ -9,6 +9,7 @@
 
 #include "algebra/judge_functions.hpp"
 #include "algebra/judge_written.hpp"
+#include "algebra/own_repair.hpp"
 
 namespace fathom::algebra {
 
@@ -26,6 +27,7 @@ enum class Meaning : std::uint8_t { carried, value };
 
 struct Counterexample {
   Inputs inputs;
+  std::vector<std::int64_t> point;  ///< of the consumer
   std::vector<std::int64_t> tiles;  ///< lengths
   double found = 0;
   double wanted = 0;
@@ -87,6 +89,25 @@ class Search {
     const std::string arrays = text_of(counter.inputs, parameters_);
     return fmt::format("For {} in tiles of {} elements {} becomes {}, but it is {}.", arrays, tiles, consumer_.name.text(),
                        number_text(counter.found), number_text(counter.wanted));
+  }
+
+  [[nodiscard]] Refutation refutation(const Counterexample& counter) {
+    Refutation out;
+    for (const math::Parameter* parameter : parameters_)
+      if (const auto found = counter.inputs.tables.find(parameter->name); found != counter.inputs.tables.end())
+        out.arrays.push_back({parameter->name.text(), found->second.shape, found->second.data});
+    out.tiles = counter.tiles;
+    out.found = counter.found;
+    out.wanted = counter.wanted;
+    Trial trial = trial_of(counter.inputs);
+    trial.stand_at(counter.point);
+    Segment before{trial.whole().begin, trial.whole().begin};
+    for (const std::int64_t tile : counter.tiles) {
+      const Segment now{before.begin, before.end + tile};
+      if (before.begin != before.end) try_laws(trial, before, now, out);
+      before = now;
+    }
+    return out;
   }
 
  private:
@@ -161,8 +182,7 @@ class Search {
 
   std::optional<Counterexample> refuted() {
     if (!is_admitted(view_, consumer_, inputs_)) return std::nullopt;
-    Trial trial(view_, consumer_, running_, inputs_, Arithmetic::single_range);
-    for (const RunningName& running : written_.running) trial.name_producer(running.name, running.read);
+    Trial trial = trial_of(inputs_);
     for (const bool last : {false, true}) {
       std::vector<std::int64_t> point;
       for (const math::Axis& axis : consumer_.axes) {
@@ -174,6 +194,12 @@ class Search {
       if (auto counter = refuted_at(trial)) return counter;
     }
     return std::nullopt;
+  }
+
+  Trial trial_of(const Inputs& inputs) const {
+    Trial trial(view_, consumer_, running_, inputs, Arithmetic::single_range);
+    for (const RunningName& running : written_.running) trial.name_producer(running.name, running.read);
+    return trial;
   }
 
   std::optional<Counterexample> refuted_at(Trial& trial) {
@@ -195,7 +221,7 @@ class Search {
         if (meaning_ == Meaning::carried && !is_close(fold(trial, own_, whole, tiles), wanted)) continue;  // the text's own range
         const double found = meaning_ == Meaning::carried ? fold(trial, form_, whole, tiles) : fold_value(trial, whole, tiles, identity);
         if (trial.gave_up()) return std::nullopt;
-        if (!is_close(found, wanted)) return Counterexample{inputs_, tiles, found, wanted};
+        if (!is_close(found, wanted)) return Counterexample{inputs_, trial.point(), tiles, found, wanted};
       }
     return std::nullopt;
   }
@@ -239,6 +265,58 @@ class Search {
       symbols.emplace_back(primed(running.name), trial.value(running.read, now, {}));
     }
     return trial.value(written_.expression, now, symbols);
+  }
+
+  // ---- the two laws, at one move of the array ----
+  /// What the element contributes about the references where `covered` leaves them.
+  double contributed(Trial& trial, std::int64_t element, Segment covered) {
+    const Segment one{element, element + 1};
+    return meaning_ == Meaning::carried ? trial.contribution(own_, trial.standing(own_, covered), one) : trial.text_of(one, covered);
+  }
+
+  double moved(Trial& trial, double value, Segment before, Segment now) {
+    if (meaning_ == Meaning::value) return in_single_range(moved_value(trial, value, before, now));
+    Riding from = trial.standing(form_, before);
+    from.carried = {value};
+    return in_single_range(trial.moved(form_, from, trial.standing(form_, now)).front());
+  }
+
+  void try_law(Trial& trial, LawTrial& law, const std::vector<double>& given, double found, double wanted, Segment before, Segment now) {
+    if (std::isnan(wanted)) return;
+    ++law.tried;
+    magnitude_ = 0;
+    if (!law.holds || is_close(found, wanted)) return;
+    law.holds = false;
+    law.moved = given;
+    law.found = found;
+    law.wanted = wanted;
+    for (const RunningName& running : written_.running)
+      if (written_.used.count(running.name) != 0 || is_reference(running.name))
+        law.names.push_back({running.name.text(), trial.value(running.read, before, {}), trial.value(running.read, now, {})});
+  }
+
+  [[nodiscard]] bool is_reference(Symbol name) const {
+    return std::any_of(own_.gauges.begin(), own_.gauges.end(),
+                       [&](const math::Gauge& gauge) { return tensors_read(gauge.reference).count(name) != 0; });
+  }
+
+  void try_laws(Trial& trial, Segment before, Segment now, Refutation& out) {
+    const Op operation = *monoid_operation(*consumer_.reduction()->reducer);
+    const auto together = [&](double a, double b) {
+      const double both[2] = {a, b};
+      return value_of(operation, both);
+    };
+    std::vector<double> parts = {1, 2};
+    for (std::int64_t element = before.begin; element < before.end; ++element) {
+      const double part = contributed(trial, element, before);
+      if (!std::isfinite(part) || part == 0) continue;
+      parts.push_back(part);
+      try_law(trial, out.element, {part}, moved(trial, part, before, now), contributed(trial, element, now), before, now);
+    }
+    for (const double a : parts)
+      for (const double b : parts)
+        try_law(trial, out.sum, {a, b}, moved(trial, together(a, b), before, now),
+                together(moved(trial, a, before, now), moved(trial, b, before, now)), before, now);
   }
 
   void note(double x) {
@@ -309,18 +387,20 @@ std::string says_derived(const std::string& text, const std::string& found, Mean
   return text + " is the repair that is derived, " + found + ", in other words" + whole + ".";
 }
 
-Judgement judge(const ProgramView& view, const std::vector<Fusion>& fusions, const Statement& consumer, const Fusion& fusion,
-                const Written& written) {
+JudgedRepair judge(const ProgramView& view, const std::vector<Fusion>& fusions, const Statement& consumer, const Fusion& fusion,
+                   const Written& written) {
   const std::string text = print(written.expression);
   const std::vector<Meaning> meanings = meanings_of(consumer, fusion, written);
-  if (meanings.empty()) return undecided(consumer.name.text() + " keeps more than one value: one expression over acc is no repair of it.");
+  if (meanings.empty())
+    return {undecided(consumer.name.text() + " keeps more than one value: one expression over acc is no repair of it."), {}};
   std::string counterexample;
+  std::optional<Refutation> refutation;
   bool is_open = false;
   int tried = 0;
   for (const Meaning meaning : meanings) {
     Search search(view, consumer, fusions, fusion, written, meaning);
     if (const auto counter = search.run()) {
-      if (counterexample.empty()) counterexample = search.text(*counter);
+      if (!refutation) counterexample = search.text(*counter), refutation = search.refutation(*counter);
       continue;
     }
     is_open = true;
@@ -328,23 +408,39 @@ Judgement judge(const ProgramView& view, const std::vector<Fusion>& fusions, con
     const Expr found = meaning == Meaning::carried ? found_of_carried(fusion) : found_of_value(view, fusion);
     if (!found || search.tried() == 0) continue;
     if (auto lines = derive_written(view, written, found))
-      return {Verdict::derived, says_derived(text, print(found), meaning), std::move(*lines), {}};
+      return {{Verdict::derived, says_derived(text, print(found), meaning), std::move(*lines), {}}, {}};
   }
-  if (!is_open) return {Verdict::refuted, text + " does not repair " + consumer.name.text() + ".", {}, std::move(counterexample)};
-  return undecided(fmt::format("{} small arrays do not refute {}, but no rule leads to it.", tried, text));
+  if (!is_open)
+    return {{Verdict::refuted, text + " does not repair " + consumer.name.text() + ".", {}, std::move(counterexample)}, refutation};
+  return {undecided(fmt::format("{} small arrays do not refute {}, but no rule leads to it.", tried, text)), {}};
 }
 
 }  // namespace
 
-Judgement judge_repair(const math::Program& opened, const Analysis& analysis, Symbol name, Expr expression) {
+JudgedRepair judge_repair_with_numbers(const math::Program& opened, const Analysis& analysis, Symbol name, Expr expression) {
   const ProgramView view(opened);
   const Statement* consumer = view.reduction(name);
   const Fusion* fusion = analysis.find(name);
-  if (consumer == nullptr || fusion == nullptr) return undecided("There is no reduction " + name.text() + " to repair.");
-  if (!expression || expression.node().depth > deepest) return undecided("The expression is nested too deeply to be judged.");
+  if (consumer == nullptr || fusion == nullptr) return {undecided("There is no reduction " + name.text() + " to repair."), {}};
+  if (!expression || expression.node().depth > deepest) return {undecided("The expression is nested too deeply to be judged."), {}};
   const Result<Written> written = read_written(view, *consumer, *fusion, expression);
-  if (!written) return undecided(written.error().reason);
+  if (!written) return {undecided(written.error().reason), {}};
   return judge(view, analysis.fusions, *consumer, *fusion, *written);
+}
+
+Judgement judge_repair(const math::Program& opened, const Analysis& analysis, Symbol consumer, Expr written) {
+  return judge_repair_with_numbers(opened, analysis, consumer, written).judgement;
+}
+
+std::vector<Symbol> names_in_repair(const math::Program& opened, const Analysis& analysis, Symbol name) {
+  const ProgramView view(opened);
+  const Statement* consumer = view.reduction(name);
+  const Fusion* fusion = analysis.find(name);
+  if (consumer == nullptr || fusion == nullptr) return {};
+  std::vector<Symbol> names;
+  if (const auto read = read_written(view, *consumer, *fusion, symbol(accumulator)))
+    for (const RunningName& running : read->running) names.push_back(running.name);
+  return names;
 }
 
 }  // namespace fathom::algebra

@@ -328,6 +328,21 @@ Riding Trial::nothing(const Form& form, std::int64_t at) {
   return empty;
 }
 
+Riding Trial::standing(const Form& form, Segment covered) {
+  Riding riding = nothing(form, covered.begin);
+  riding.covered = covered;
+  set_gauges(form, riding);
+  return riding;
+}
+
+double Trial::contribution(const Form& form, const Riding& about, Segment tile) {
+  Symbols symbols;
+  for (std::size_t i = 0; i < form.gauges.size(); ++i) symbols.emplace_back(form.gauges[i].name, about.gauges[i]);
+  Frame f = frame(about.covered, symbols);
+  const math::Carried& carried = form.carried.front();
+  return reduced({&consumer_->reduction()->over, carried.reducer.get(), {}, {&carried.term, 1}}, f, true, tile);
+}
+
 Riding Trial::grown(const Form& form, const Riding& from, Segment tile) {
   Riding next = nothing(form, from.covered.begin);
   next.covered.end = tile.end;

@@ -61,6 +61,7 @@ class Trial {
 
   /// The whole range of the loop at `point`, a value for each of the consumer's axes.
   void stand_at(std::vector<std::int64_t> point);
+  [[nodiscard]] const std::vector<std::int64_t>& point() const { return point_; }
   [[nodiscard]] Segment whole();
 
   /// The consumer's value by its text, the segment as if it were everything.
@@ -76,6 +77,12 @@ class Trial {
   [[nodiscard]] Riding merged(const Form&, const Riding& left, const Riding& right);
   [[nodiscard]] double projected(const Form&, const Riding&);
   [[nodiscard]] Riding nothing(const Form&, std::int64_t at);
+  /// The gauges where they stand once the segment is covered; nothing is carried.
+  [[nodiscard]] Riding standing(const Form&, Segment covered);
+  /// What the tile's elements contribute to the first carrier about the gauges of `about`.
+  [[nodiscard]] double contribution(const Form&, const Riding& about, Segment tile);
+  /// What is carried, moved from one reference to the next.
+  [[nodiscard]] std::vector<double> moved(const Form&, const Riding& from, const Riding& to);
 
   /// A read whose value the fold must know by another name: move expressions may use these (old and primed).
   void name_producer(Symbol name, Expr read) { named_.emplace_back(name, read); }
@@ -105,7 +112,6 @@ class Trial {
   };
   const Operation& operation_of(const Reducer&);
   [[nodiscard]] Frame frame(Segment covered, const Symbols&);
-  std::vector<double> moved(const Form&, const Riding& from, const Riding& to);
   void set_gauges(const Form&, Riding&);
   [[nodiscard]] double rounded(double) const;
 

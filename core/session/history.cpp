@@ -178,6 +178,17 @@ Checked<void> Session::reset(std::string site) {
   return change(inputs);
 }
 
+Checked<void> Session::choose(const std::vector<TraceEntry>& choices, bool unsound) {
+  Inputs inputs = now().inputs;
+  auto& entries = inputs.trace.entries;
+  for (const TraceEntry& choice : choices) {
+    std::erase_if(entries, [&](const TraceEntry& entry) { return entry.site == choice.site; });
+    entries.push_back(choice);
+  }
+  inputs.options.unsound = unsound;
+  return change(inputs);
+}
+
 Checked<void> Session::edit_source(std::string source) {
   Inputs inputs = now().inputs;
   inputs.source = std::move(source);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "command.hpp"
+#include "lesson.hpp"
 #include "mirror.hpp"
 #include "panels/panels.hpp"
 #include "session_files.hpp"
@@ -53,6 +54,19 @@ std::vector<Entry> sample_entries(App& app) {
       entries.push_back({"sample." + sample.name, sample.name, what_it_is(sample), {}, [sample](App& at) {
                            leave(at, [sample](App& then) { open_sample(then, sample); });
                          }});
+  return entries;
+}
+
+std::vector<Entry> lesson_entries(App& app) {
+  std::vector<Entry> entries;
+  for (const session::Lesson& lesson : session::lessons())
+    if (matches(lesson.title, app.palette.query))
+      entries.push_back(
+          {"lesson." + lesson.name,
+           lesson.title,
+           lesson.name == app.view.lesson.name ? "open" : fmt::format("{} pages", lesson.pages.size()),
+           {},
+           [name = lesson.name](App& at) { leave(at, [name](App& then) { start_lesson(then, *session::lesson_named(name)); }); }});
   return entries;
 }
 
@@ -152,6 +166,8 @@ Kind kind_of(Ask ask) {
       return {"what do you want to do?", command_entries};
     case Ask::sample:
       return {"which sample?", sample_entries};
+    case Ask::lesson:
+      return {"which lesson?", lesson_entries};
     case Ask::state:
       return {"which state of the history?", state_entries};
     case Ask::unsaved:

@@ -1,0 +1,154 @@
+#include "lesson.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/overloaded.hpp"
+
+namespace fathom::ui {
+
+namespace {
+
+/// The reduction that the step decides about; empty: none.
+std::string consumer_of(const App& app, const Step& step) {
+  if (!step.decision || (step.decision->kind != "fuse" && step.decision->kind != "repair")) return {};
+  const std::string consumer = step.decision->site.substr(0, step.decision->site.find('/'));
+  for (const Fusion& fusion : app.document.shown()->compilation().record.fusions)
+    if (app.document.shown()->provenance.are_counterparts(app.step(), consumer, 0, fusion.consumer.text()) && !fusion.producers.empty())
+      return fusion.consumer.text();
+  return {};
+}
+
+}  // namespace
+
+const session::Lesson* open_lesson(const App& app) {
+  const auto& all = session::lessons();
+  const auto at = std::find_if(all.begin(), all.end(), [&](const session::Lesson& each) { return each.name == app.view.lesson.name; });
+  return app.view.lesson.name.empty() || at == all.end() ? nullptr : &*at;
+}
+
+const session::Page* open_page(const App& app) {
+  const session::Lesson* lesson = open_lesson(app);
+  return lesson == nullptr ? nullptr : &lesson->pages[std::min(app.view.lesson.page, lesson->pages.size() - 1)];
+}
+
+PageProgress& progress(App& app) { return app.view.lesson.pages[app.view.lesson.page]; }
+
+const PageProgress& progress(const App& app) {
+  static const PageProgress none;
+  const auto at = app.view.lesson.pages.find(app.view.lesson.page);
+  return at == app.view.lesson.pages.end() ? none : at->second;
+}
+
+const session::WriteRepair* repair_task(const App& app) {
+  const session::Page* page = open_page(app);
+  return page == nullptr || !page->task ? nullptr : std::get_if<session::WriteRepair>(&page->task->action);
+}
+
+void start_lesson(App& app, const session::Lesson& lesson) {
+  auto inputs = session::inputs_of(lesson);
+  if (!inputs) return app.document.say(inputs.error().front().message);
+  app.document.open(*std::move(inputs));
+  app.view.lesson = {lesson.name, 0, {}};
+  app.view.repairs.clear();
+  app.view.workspace = Workspace::learn;
+  app.view.whole_text = true;
+  turn_to_page(app, 0);
+}
+
+void leave_lesson(App& app) { app.view.lesson = {}; }
+
+void turn_to_page(App& app, std::size_t page) {
+  const session::Lesson* lesson = open_lesson(app);
+  if (lesson == nullptr) return;
+  app.view.lesson.page = std::min(page, lesson->pages.size() - 1);
+  app.view.step = open_page(app)->step;
+  app.view.compare_with.clear();
+  app.view.why.clear();
+  app.playing = false;
+  app.selected = {};
+  app.lesson.looks_at.reset();
+}
+
+bool hides_answer(const App& app) {
+  const session::Page* page = open_page(app);
+  return page != nullptr && page->question && !progress(app).answered;
+}
+
+bool hides_derivation(const App& app) { return hides_answer(app) || (repair_task(app) != nullptr && !progress(app).done); }
+
+bool is_page_done(const App& app) {
+  const session::Page* page = open_page(app);
+  return page == nullptr || ((!page->question || progress(app).answered) && (!page->task || progress(app).done));
+}
+
+void give_answer(App& app, const std::string& given) {
+  const session::Page* page = open_page(app);
+  if (page == nullptr || !page->question || app.document.shown() == nullptr || given.empty()) return;
+  const auto answered = session::judge_answer(*page->question, given, app.document.shown()->compilation(), page->step);
+  if (!answered) return app.document.say(answered.error().reason);
+  PageProgress& here = progress(app);
+  here.given = given;
+  here.answered = here.answered || answered->is_right;
+  if (!answered->is_right) ++here.tries;
+}
+
+void show_answer(App& app) {
+  const session::Page* page = open_page(app);
+  if (page == nullptr || app.document.shown() == nullptr) return;
+  PageProgress& here = progress(app);
+  here.was_shown = true;
+  if (page->question && !here.answered) {
+    const auto truth = session::judge_answer(*page->question, "", app.document.shown()->compilation(), page->step);
+    if (!truth) return app.document.say(truth.error().reason);
+    here.given = truth->truth;
+    here.answered = true;
+    return;
+  }
+  if (!page->task || here.done) return;
+  const session::Task& task = *page->task;
+  std::visit(Overloaded{[&](const session::SelectValue& select) { app.selected = {select.name, app.step()}; },
+                        [&](const session::GoToStep& go) {
+                          app.view.step = go.step;
+                          app.view.compare_with.clear();
+                        },
+                        [&](const session::TakeChoice&) {
+                          app.document.change([task](session::Session& session) { return session::perform(task, session); });
+                        },
+                        [&](const session::WriteRepair& write) {
+                          app.view.repairs[write.consumer] = write.right.front();
+                          app.document.change([task](session::Session& session) { return session::perform(task, session); });
+                        }},
+             task.action);
+}
+
+std::string why_consumer(const App& app) {
+  if (app.document.shown() == nullptr) return {};
+  const auto& fusions = app.document.shown()->compilation().record.fusions;
+  const auto is_there = [&](const std::string& name) {
+    return std::any_of(fusions.begin(), fusions.end(), [&](const Fusion& each) { return each.consumer.text() == name; });
+  };
+  if (const auto* write = repair_task(app); write != nullptr && is_there(write->consumer)) return write->consumer;
+  if (is_there(app.view.why)) return app.view.why;
+  if (std::string here = consumer_of(app, app.document.shown()->steps()[app.step()]); !here.empty()) return here;
+  const auto repaired = std::find_if(fusions.begin(), fusions.end(), [](const Fusion& each) { return each.kind == FusionKind::repaired; });
+  return repaired != fusions.end() ? repaired->consumer.text() : fusions.empty() ? std::string() : fusions.front().consumer.text();
+}
+
+void follow_lesson(App& app) {
+  const session::Page* page = open_page(app);
+  if (page == nullptr || app.document.shown() == nullptr) return;
+  LessonState& state = app.lesson;
+  // What is looked at is selected when it gives no answer away, and once.
+  if (!state.looks_at && !hides_answer(app) && !page->look_at.empty()) app.selected = {page->look_at, app.step()};
+  if (!hides_answer(app)) state.looks_at = page->look_at;
+  if (!page->task || progress(app).done) return;
+  const auto& steps = app.document.shown()->steps();
+  const LessonState::Followed now{app.document.version(), app.view.lesson.page, steps[app.step()].id, app.selected.name};
+  if (state.followed == now) return;
+  state.followed = now;
+  const session::Situation at{&app.document.shown()->compilation(), now.step, now.selected};
+  if (session::is_done(*page->task, at)) progress(app).done = true;
+}
+
+}  // namespace fathom::ui
