@@ -53,6 +53,8 @@ std::optional<std::size_t> compared_step(const App& app) {
 void App::frame() {
   document.collect();
   machine_code.collect();
+  trials.collect(!document.is_compiling() && !document.is_checking());
+  exporter.advance(document);
   const bool is_broken = document.shown() == nullptr && !document.diagnostics().empty();
   if (is_broken && !was_broken_) view.tab = Tab::program;  // where it says what is wrong
   was_broken_ = is_broken;

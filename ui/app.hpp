@@ -8,9 +8,13 @@
 #include <vector>
 
 #include "document.hpp"
+#include "exporter.hpp"
 #include "machine_code.hpp"
 #include "panel_states.hpp"
 #include "theme.hpp"
+#include "trials.hpp"
+#include "tune_state.hpp"
+#include "tune_view.hpp"
 
 namespace fathom::ui {
 
@@ -28,6 +32,7 @@ struct View {
   bool whole_text = false;            ///< the program without its difference
   float left = 0.22F, right = 0.29F;  ///< parts of the width
   bool middle_alone = false;          ///< the middle panel has all the place
+  TuneView tune;
   friend bool operator==(const View&, const View&) = default;
 };
 
@@ -46,7 +51,7 @@ struct Settings {
 };
 
 /// What the palette asks for.
-enum class Ask : unsigned char { command, sample, state, open, save_session, save_program, unsaved };
+enum class Ask : unsigned char { command, sample, state, open, save_session, save_program, unsaved, export_to };
 
 struct Palette {
   bool is_open = false, just_opened = false;
@@ -60,10 +65,12 @@ struct Palette {
 class App {
  public:
   /// `wake` asks for a frame; it is called from other threads.
-  explicit App(const std::function<void()>& wake) : document(wake), machine_code(wake) {}
+  explicit App(const std::function<void()>& wake) : document(wake), machine_code(wake), trials(wake), exporter(wake) {}
 
   Document document;
   MachineCode machine_code;
+  Trials trials;
+  Exporter exporter;
   View view;
   Selection selected, hovered;
   Selection hovering;  ///< what panels of this frame find under the mouse; `hovered` in the next
@@ -74,6 +81,7 @@ class App {
   CodeState code;
   GraphState graph;
   CardState card;
+  TuneState tune;
   std::string revealed_step;              ///< that the list of steps was scrolled to
   std::function<void(std::string)> copy;  ///< to the clipboard
   bool wants_to_quit = false;
@@ -88,7 +96,9 @@ class App {
   /// Draws one frame between NewFrame and Render.
   void frame();
   /// Does something move by itself, so that another frame must follow?
-  [[nodiscard]] bool is_animating() const { return playing; }
+  [[nodiscard]] bool is_animating() const { return playing || trials.is_running(); }
+  /// Is anything there that no file has?
+  [[nodiscard]] bool is_changed() const { return document.is_changed() || trials.is_changed(); }
 
   /// Is the name, in the program after `step`, the selected or hovered thing, or a part of it?
   [[nodiscard]] bool is_selected(std::size_t step, const std::string& name) const;
