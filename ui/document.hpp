@@ -20,12 +20,15 @@ namespace fathom::ui {
 /// A compiled state and what every panel reads of it; immutable.
 struct Shown {
   explicit Shown(session::Session s)
-      : session(std::move(s)), provenance(session.now()), fingerprint(session::fingerprint(session.now().inputs)) {}
+      : session(std::move(s)),
+        provenance(session.now()),
+        fingerprint(session::fingerprint(session.now().inputs)),
+        sizes(session::sizes_of(session.now())) {}
   Shown(const Shown&) = delete;
   Shown& operator=(const Shown&) = delete;
   session::Session session;
   session::Provenance provenance;
-  std::string fingerprint;  ///< of the text
+  std::string fingerprint, sizes;  ///< of the text; of all dimensions
   [[nodiscard]] const session::Compilation& compilation() const { return session.now(); }
   [[nodiscard]] const std::vector<Step>& steps() const { return session.now().record.steps; }
 };

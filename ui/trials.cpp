@@ -26,23 +26,16 @@ constexpr std::chrono::milliseconds limit_of_a_run{120'000}, limit_of_a_contest{
 
 }  // namespace
 
-std::string sizes_of(const session::Compilation& compilation) {
-  std::string sizes;
-  for (const math::Dimension& each : compilation.program.dims)
-    sizes += fmt::format("{}{}={}", sizes.empty() ? "" : " ", each.name.text(), each.value);
-  return sizes;
-}
-
 TrialPlan plan_of(const session::Compilation& compilation) {
   const Step& last = compilation.record.steps.back();
   TrialPlan plan;
   plan.text = session::fingerprint(compilation.inputs);
-  plan.sizes = sizes_of(compilation);
+  plan.sizes = session::sizes_of(compilation);
   plan.asked = compilation.inputs;
   plan.asked.source.clear();
   plan.choices = session::choices_of(compilation);
   plan.cost = last.cost;
-  plan.register_bytes = session::bytes_in(last, "registers");
+  plan.register_bytes = session::register_bytes(compilation);
   plan.roof_ms = roof_of(compilation.target, last.cost);
   return plan;
 }
@@ -194,7 +187,12 @@ void Trials::start(Job job) {
       }
       changed(false);
     });
-    finish(outcome_of(with->run(job.order, cancel), job.order.at_most));
+    Outcome outcome = outcome_of(with->run(job.order, cancel), job.order.at_most);
+    if (job.order.against && outcome.kind == RunKind::ok && !outcome.ratio) {
+      outcome.kind = RunKind::unreadable;
+      outcome.says = "The run's answer has no comparison in it.";
+    }
+    finish(std::move(outcome));
   });
 }
 

@@ -24,16 +24,14 @@ namespace fathom::ui {
 /// What was run: enough to make it again, and to see whether two runs may be compared.
 struct TrialPlan {
   std::string text;                          ///< session::fingerprint of the program
-  std::string sizes;                         ///< sizes_of it
+  std::string sizes;                         ///< session::sizes_of
   session::Inputs asked;                     ///< sizes, target, choices and policies as they were asked for; without the text
   std::vector<session::PlanChoice> choices;  ///< every decision; empty: not compiled yet
   Cost cost;                                 ///< predicted
-  double register_bytes = 0;                 ///< of the values that stay in registers
+  double register_bytes = 0;                 ///< session::register_bytes
   double roof_ms = 0;                        ///< no plan for the target's rates can be faster; 0: unknown
 };
 [[nodiscard]] TrialPlan plan_of(const session::Compilation&);
-/// Of all dimensions: "B=1 S=4096".
-[[nodiscard]] std::string sizes_of(const session::Compilation&);
 /// The same program at the same sizes for the same target: times may stand beside each other.
 [[nodiscard]] bool are_comparable(const TrialPlan&, const TrialPlan&);
 

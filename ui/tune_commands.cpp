@@ -139,7 +139,7 @@ std::string apartness(const App& app, const TrialPlan& plan) {
   if (app.document.shown() == nullptr || plan.choices.empty()) return {};
   if (plan.text != app.document.shown()->fingerprint) return "another text";
   if (plan.asked.target != app.document.shown()->compilation().inputs.target) return fmt::format("for {}", plan.asked.target);
-  return plan.sizes == sizes_of(app.document.shown()->compilation()) ? "" : "other sizes";
+  return plan.sizes == app.document.shown()->sizes ? "" : "other sizes";
 }
 
 std::string row_text(const App& app, const Trial& trial) {

@@ -7,9 +7,9 @@ namespace fathom::session {
 namespace {
 
 constexpr std::array kinds =
-    std::to_array<ExportKind>({{"html", "Page", "One self-contained page that shows the whole lowering.", ".html", true, report_html},
-                               {"trace", "Trace", "Every decision as text, to replay with --trace.", ".trace", false,
-                                [](const Compilation& compilation) { return print(compilation.record.trace); }}});
+    std::to_array<ExportKind>({{"trace", "Trace", "Every decision as text, to replay with --trace.", ".trace", false,
+                                [](const Compilation& compilation) { return print(compilation.record.trace); }},
+                               {"html", "Page", "One self-contained page that shows the whole lowering.", ".html", true, report_html}});
 
 }  // namespace
 

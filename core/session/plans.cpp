@@ -59,10 +59,22 @@ Trace without_fusions(const Compilation& compilation) {
   return trace;
 }
 
-double bytes_in(const Step& step, std::string_view place) {
-  double bytes = 0;
-  for (const TensorLife& life : step.lives) bytes += life.place == place ? life.bytes : 0;
-  return bytes;
+double register_bytes(const Compilation& compilation) {
+  const Target& target = compilation.target;
+  double most = 0;
+  for (const Decision& decision : compilation.record.decisions)
+    for (const MatrixAtom& atom : target.atoms) {
+      if (atom.name.text() != decision.choice || atom.accumulator_home != Home::registers || atom.issuing_lanes != 1) continue;
+      most = std::max(most, static_cast<double>((atom.m * atom.n + atom.n + target.lanes) * size_in_bytes(atom.accumulator)));
+    }
+  return most;
+}
+
+std::string sizes_of(const Compilation& compilation) {
+  std::string sizes;
+  for (const math::Dimension& each : compilation.program.dims)
+    sizes += fmt::format("{}{}={}", sizes.empty() ? "" : " ", each.name.text(), each.value);
+  return sizes;
 }
 
 std::string fingerprint(const Inputs& inputs) {

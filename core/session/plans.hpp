@@ -25,9 +25,12 @@ struct PlanChoice {
 /// What was asked of the plan, and every fusion declined: what a library of single operators would do.
 [[nodiscard]] Trace without_fusions(const Compilation&);
 
-/// Bytes of all values that have the place ("registers") after the step.
-[[nodiscard]] double bytes_in(const Step&, std::string_view place);
+/// Bytes of registers that the largest register tile of the plan fills: accumulators, a row of B and a vector of A. 0: it has none, or the
+/// target's products are issued by several lanes together.
+[[nodiscard]] double register_bytes(const Compilation&);
 
+/// Of all dimensions: "B=1 S=4096".
+[[nodiscard]] std::string sizes_of(const Compilation&);
 /// Names the text of a program and which of its operators is meant: equal for equal texts, on every platform.
 [[nodiscard]] std::string fingerprint(const Inputs&);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "code_lines.hpp"
 #include "command.hpp"
@@ -95,10 +96,16 @@ void verdict(const Trial& trial) {
 /// In the words of the screen; what a newer program adds is shown by its own name.
 std::string condition_words(const std::string& key) {
   if (key == "dims") return "sizes";
-  if (key == "compile_ms") return "compiled in, ms";
+  if (key == "compile_ms") return "compiled in";
   if (key == "checked_elements") return "elements checked";
   if (key == "checked_rows") return "rows checked";
   return key == "rows" ? "rows in all" : key;
+}
+
+std::string condition_value(const std::string& key, const std::string& value) {
+  constexpr std::string_view in_ms = "_ms";
+  const bool is_time = key.size() > in_ms.size() && key.compare(key.size() - in_ms.size(), in_ms.size(), in_ms) == 0;
+  return is_time ? milliseconds_text(std::strtod(value.c_str(), nullptr)) : value;
 }
 
 void conditions(const Trial& trial) {
@@ -106,7 +113,7 @@ void conditions(const Trial& trial) {
   small_head("Conditions");
   std::string line;
   for (const auto& [key, value] : trial.outcome.conditions)
-    line += fmt::format("{}{} {}", line.empty() ? "" : " · ", condition_words(key), value);
+    line += fmt::format("{}{} {}", line.empty() ? "" : " · ", condition_words(key), condition_value(key, value));
   widgets::wrapped(line, Role::text, Font::caption);
 }
 
@@ -125,9 +132,7 @@ void the_run(App& app) {
     if (app.document.shown() == nullptr) return widgets::wrapped("Nothing is compiled yet.", Role::muted);
     const TrialPlan plan = plan_of(app.document.shown()->compilation());
     widgets::text(milliseconds_text(plan.cost.ms), Role::text, Font::head);
-    widgets::wrapped(fmt::format("The open plan, predicted for {}. It is not measured: no run is selected.",
-                                 app.document.shown()->compilation().target.title),
-                     Role::muted);
+    widgets::wrapped(fmt::format("The open plan, predicted for {}. No run is selected.", plan.asked.target), Role::muted);
     return uses(plan);
   }
   const std::string apart = apartness(app, trial->plan);

@@ -96,17 +96,17 @@ PlotContent times_of(const App& app, const std::vector<const Trial*>& runs, std:
     best_line.words = fmt::format("best so far {}", milliseconds_text(best));
     content.lines.push_back(std::move(best_line));
   }
-  // The plan's own work at the target's full rates; of the selected run, else of the newest.
-  const Trial* selected = selected_trial(app);
-  const TrialPlan& plan =
-      selected != nullptr && std::find(runs.begin(), runs.end(), selected) != runs.end() ? selected->plan : runs.back()->plan;
-  if (plan.roof_ms > 0)
-    content.lines.push_back({{{runs.front()->number - 0.4, plan.roof_ms}, {runs.back()->number + 0.4, plan.roof_ms}},
+  // The least work of any of the plans at the target's full rates.
+  double roof = INFINITY;
+  for (const Trial* each : runs)
+    if (each->plan.roof_ms > 0) roof = std::min(roof, each->plan.roof_ms);
+  if (std::isfinite(roof))
+    content.lines.push_back({{{runs.front()->number - 0.4, roof}, {runs.back()->number + 0.4, roof}},
                              Role::warn,
                              true,
                              false,
                              false,
-                             fmt::format("roof of the target {}", milliseconds_text(plan.roof_ms))});
+                             fmt::format("roof of the target {}", milliseconds_text(roof))});
   return content;
 }
 
@@ -210,9 +210,10 @@ void legend(const App& app, bool has_runs) {
 void draw_runs(App& app, TunePlot which, ImVec2 size) {
   const std::vector<const Trial*> runs = runs_of_this(app);
   if (which == TunePlot::times && runs.empty()) {
-    const bool others = !app.trials.all().empty();
+    const auto& all = app.trials.all();
+    const bool others = std::any_of(all.begin(), all.end(), [](const Trial& each) { return each.state == TrialState::done; });
     return widgets::wrapped(others ? "No run is of this text at these sizes for this target: there is nothing to draw together."
-                                   : "Times appear here with the first run.",
+                                   : "Times appear here when the first run is done.",
                             Role::muted);
   }
   std::vector<int> numbers;

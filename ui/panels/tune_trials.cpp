@@ -119,7 +119,8 @@ Role role_of_trial(const Trial& trial) {
 }
 
 std::string plan_text(const App& app, const Trial& trial) {
-  if (trial.plan.choices.empty()) return trial.state == TrialState::done ? "the plan was not made" : "being compiled";
+  if (trial.plan.choices.empty())
+    return trial.state == TrialState::done ? "the plan was not made" : trial.state == TrialState::queued ? "waits" : "being compiled";
   if (const std::string apart = apartness(app, trial.plan); !apart.empty()) return apart;
   const Trial* reference = app.trials.find(app.tune.reference);
   if (reference == nullptr || reference->number == trial.number)
@@ -252,10 +253,15 @@ void table_row(App& app, const Trial& trial, float width, bool is_wide) {
   if (state.pressed) app.view.tune.selected = trial.number;
 }
 
+bool plot_has_keys() {
+  const MirrorItem* plot = mirror().find("tune/plots/plot");
+  return plot != nullptr && plot->focused;
+}
+
 /// Up and Down go through the rows as they are listed; the plot has them while it has the focus.
 void move_by_keys(App& app) {
   const auto& rows = app.tune.rows;
-  if (rows.empty() || ImGui::GetIO().WantTextInput || app.palette.is_open || mirror().focused() == "tune/plots/plot") return;
+  if (rows.empty() || ImGui::GetIO().WantTextInput || app.palette.is_open || plot_has_keys()) return;
   std::ptrdiff_t by = 0;
   constexpr std::ptrdiff_t page = 10;
   if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) by = 1;

@@ -123,22 +123,19 @@ void draw_line(ImDrawList& list, const Frame& frame, const PlotLine& line) {
   }
 }
 
-/// Words of lines stand at their right ends, one above the other where they would overlap.
-void name_lines(ImDrawList& list, const Frame& frame, const std::vector<PlotLine>& lines) {
-  std::vector<Box> taken;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].words.empty() || lines[i].points.empty()) continue;
+/// What the lines are, from the right; those that have no room are left to the mirror.
+void name_lines(ImDrawList& list, const Box& strip, const std::vector<PlotLine>& lines) {
+  float right = strip.max.x;
+  const float sample = gap(5);
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    if (lines[i].words.empty()) continue;
     const ImVec2 extent = measure(lines[i].words, Font::caption);
-    const ImVec2 end = frame.at(lines[i].points.back().first, lines[i].points.back().second);
-    const float right = std::min(end.x, frame.box.max.x) - gap(1);
-    float y = std::clamp(end.y - extent.y - gap(0.5F), frame.box.min.y, frame.box.max.y - extent.y);
-    const auto covers = [&](const Box& other) { return y < other.max.y && y + extent.y > other.min.y && right > other.min.x; };
-    for (int tries = 0; tries < 4 && std::any_of(taken.begin(), taken.end(), covers); ++tries) y += extent.y;
-    const Box box{{right - extent.x, y}, {right, y + extent.y}};
-    taken.push_back(box);
-    list.AddRectFilled(box.min, box.max, faded(Role::panel, 0.75F));
-    draw_text(list, box.min, lines[i].words, colour(lines[i].role), Font::caption);
-    mirror().add("text", fmt::format("line.{}", i), lines[i].words, box.min, box.max);
+    const float left = right - extent.x, y = strip.min.y + extent.y / 2;
+    mirror().add("text", fmt::format("line.{}", i), lines[i].words, {left, strip.min.y}, {right, strip.min.y + extent.y});
+    if (left - sample - gap(1) < strip.min.x) return;
+    draw_text(list, {left, strip.min.y}, lines[i].words, colour(lines[i].role), Font::caption);
+    draw_segment(list, {left - sample - gap(1), y}, {left - gap(1), y}, colour(lines[i].role), lines[i].is_dashed);
+    right = left - sample - gap(4);
   }
 }
 
@@ -270,8 +267,9 @@ PlotEvents plot(std::string_view id, const PlotContent& content, ImVec2 size) {
   list.PushClipRect({frame.box.min.x - gap(2), frame.box.min.y - gap(2)}, {frame.box.max.x + gap(2), frame.box.max.y + gap(1)}, true);
   for (const PlotLine& each : content.lines) draw_line(list, frame, each);
   draw_points(list, frame, content.points, events.hovered);
-  name_lines(list, frame, content.lines);
   list.PopClipRect();
+  const float title_end = state.box.min.x + measure(content.y.title, Font::caption).x + gap(3);
+  name_lines(list, {{title_end, state.box.min.y}, {frame.box.max.x, state.box.min.y + line}}, content.lines);
   focus_ring(state.box, state.focused);
   if (events.hovered) {
     const ImVec2 at = frame.at(content.points[*events.hovered].x, content.points[*events.hovered].y);

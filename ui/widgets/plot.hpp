@@ -39,7 +39,7 @@ struct PlotLine {
   bool is_dashed = false;
   bool is_stepped = false;  ///< keeps its height to the next point
   bool is_filled = false;   ///< down to the axis
-  std::string words;        ///< stands at its right end, or where there is room
+  std::string words;        ///< above the diagram, beside a piece of the line
 };
 
 struct PlotContent {
