@@ -4,6 +4,7 @@
 
 #include "command.hpp"
 #include "parallel.hpp"
+#include "session/exports.hpp"
 #include "text.hpp"
 
 namespace fathom::cli {
@@ -50,14 +51,14 @@ int check(const Arguments& arguments) {
 int export_to(const Arguments& arguments) {
   auto [compilation, status] = compile_file(arguments, arguments.positional.front());
   if (!compilation) return status;
-  if (arguments.format == "trace") return write_output(arguments, session::print(compilation->record.trace));
-  if (!arguments.format.empty() && arguments.format != "html")
-    return fail(misuse, fmt::format("fathom export: --as {}: choose html or trace", arguments.format));
+  const session::ExportKind* kind = session::export_kind_named(arguments.format.empty() ? "html" : arguments.format);
+  if (kind == nullptr) return fail(misuse, fmt::format("fathom export: --as {}: choose html or trace", arguments.format));
+  if (!kind->shows_checks) return write_output(arguments, kind->text(*compilation));
   if (arguments.output.empty() && isatty(STDOUT_FILENO) != 0)
     return fail(misuse, fmt::format("fathom export: a page belongs in a file: -o {}.html", compilation->program.name.text()));
   session::Compilation checked = *compilation;
   if (!arguments.quick) session::check_steps(checked, {.for_each = in_parallel});
-  return write_output(arguments, session::report_html(checked));
+  return write_output(arguments, kind->text(checked));
 }
 
 }  // namespace fathom::cli

@@ -19,7 +19,7 @@ struct Arguments {
   std::string command;
   std::vector<std::string> positional;  ///< FILE[:OPERATOR] first
   std::vector<std::string> dims, sets;
-  std::string target, trace, precision, deterministic, agent, output, emit, format, step, lesson;
+  std::string target, trace, against, precision, deterministic, agent, output, emit, format, step, lesson;
   bool json = false, unsound = false, quick = false, show_diff = false;
   int threads = 0;
 };

@@ -107,21 +107,9 @@ Result<void> CpuProgram::launch(LaunchArguments& arguments) const {
   return {};
 }
 
-Result<Timing> CpuProgram::time(LaunchArguments& arguments, double seconds, int most) const {
-  constexpr int least = 3;
+Timing summary_of(std::vector<double> warm, double cold_ms) {
   Timing timing;
-  std::vector<double> warm;
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i <= most; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    if (auto launched = launch(arguments); !launched) return tl::unexpected<Refusal>(launched.error());
-    if (i == 0) {
-      timing.cold_ms = milliseconds_since(start);
-    } else {
-      warm.push_back(milliseconds_since(start));
-    }
-    if (static_cast<int>(warm.size()) >= least && milliseconds_since(begin) > seconds * 1e3) break;
-  }
+  timing.cold_ms = cold_ms;
   std::sort(warm.begin(), warm.end());
   const auto percentile = [&](std::size_t percent) { return warm[std::min(warm.size() - 1, warm.size() * percent / 100)]; };
   timing.n = static_cast<int>(warm.size());
@@ -129,6 +117,24 @@ Result<Timing> CpuProgram::time(LaunchArguments& arguments, double seconds, int 
   timing.p20 = percentile(20);
   timing.p80 = percentile(80);
   return timing;
+}
+
+Result<Timing> CpuProgram::time(LaunchArguments& arguments, double seconds, int most) const {
+  constexpr int least = 3;
+  double cold_ms = 0;
+  std::vector<double> warm;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i <= most; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    if (auto launched = launch(arguments); !launched) return tl::unexpected<Refusal>(launched.error());
+    if (i == 0) {
+      cold_ms = milliseconds_since(start);
+    } else {
+      warm.push_back(milliseconds_since(start));
+    }
+    if (static_cast<int>(warm.size()) >= least && milliseconds_since(begin) > seconds * 1e3) break;
+  }
+  return summary_of(std::move(warm), cold_ms);
 }
 
 std::string CpuProgram::llvm_ir() const { return take(api_, api_->llvm_ir(module_.get())); }

@@ -43,6 +43,9 @@ struct Timing {
   int n = 0;
 };
 
+/// Of warm launches, in milliseconds; at least one.
+[[nodiscard]] Timing summary_of(std::vector<double> warm, double cold_ms);
+
 /// What a launch needs: parameters (filled), then results, in declared order; run-time dimensions in declared order.
 struct LaunchArguments {
   std::vector<DeviceArray> arrays;

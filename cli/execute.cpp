@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "against.hpp"
 #include "device.hpp"
 #include "memory.hpp"
 #include "text.hpp"
@@ -19,8 +20,6 @@ namespace fathom::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::uint64_t data_seed = 20;
 
 std::optional<std::vector<std::int64_t>> shape_of(const std::vector<Expr>& extents, const DimValues& dims) {
   std::vector<std::int64_t> shape;
@@ -42,38 +41,15 @@ std::vector<std::size_t> storage_order(const math::Parameter& parameter) {
   return order;
 }
 
-Result<LaunchArguments> make_arguments(const math::Program& program, const interp::Arrays& inputs, const DimValues& dims, int threads) {
-  LaunchArguments arguments;
-  arguments.threads = threads;
-  for (const auto* list : {&program.params, &program.results})
-    for (const math::Parameter& parameter : *list) {
-      const auto shape = shape_of(parameter.extents, dims);
-      if (!shape) return refuse(fmt::format("The extents of `{}` have no value at these dimensions.", parameter.name.text()));
-      arguments.arrays.emplace_back(parameter.dtype, *shape, storage_order(parameter));
-      if (const auto found = inputs.find(parameter.name); list == &program.params && found != inputs.end())
-        arguments.arrays.back().write(found->second.data);
-    }
-  for (const math::Dimension& each : program.dims)
-    if (each.runtime) arguments.dims.push_back(dims.at(each.name));
-  return arguments;
-}
-
-std::string status_word(CheckStatus status) {
-  return status == CheckStatus::passed ? "ok" : status == CheckStatus::failed ? "wrong_result" : std::string(name(status));
-}
-
 int report(const Arguments& arguments, const session::Compilation& compilation, const Execution& execution) {
   const Verdict& verdict = execution.verdict;
   const Timing& timing = execution.timing;
-  std::string dims;
-  for (const auto& [dimension, value] : default_dims(compilation.program))
-    dims += fmt::format("{}{}={}", dims.empty() ? "" : " ", dimension.text(), value);
-  const int threads = arguments.threads > 0 ? arguments.threads : static_cast<int>(std::thread::hardware_concurrency());
+  const std::string dims = dims_text(compilation);
+  const int threads = threads_used(arguments.threads);
   int written = done;
   if (arguments.json) {
-    Json conditions{{"target", compilation.target.name.text()}, {"threads", threads},           {"dims", dims},
-                    {"checked_elements", verdict.elements},     {"checked_rows", verdict.rows}, {"rows", verdict.of},
-                    {"compile_ms", execution.compile_ms}};
+    Json conditions = conditions_of(compilation, arguments.threads, verdict);
+    conditions["compile_ms"] = execution.compile_ms;
     Json document{{"status", status_word(verdict.status)},
                   {"device", "cpu"},
                   {"max_error", verdict.worst.error},
@@ -103,17 +79,6 @@ int report(const Arguments& arguments, const session::Compilation& compilation, 
   return verdict.status == CheckStatus::passed ? done : wrong;
 }
 
-/// Tools read the status of a size that does not fit; what else goes wrong here is for a person.
-int report_refusal(const Arguments& arguments, const Refusal& refusal) {
-  const std::string text = fmt::format("{} {}", refusal.reason, refusal.hint);
-  const bool too_large = refusal.nodes == std::vector<std::string>{resource_limit};
-  if (too_large && arguments.json) {
-    const Json document{{"status", resource_limit}, {"device", "cpu"}, {"detail", text}};
-    if (const int written = write_output(arguments, document.dump(2) + "\n"); written != done) return written;
-  }
-  return fail(refusal.nodes == std::vector<std::string>{"missing"} ? misuse : wrong, "fathom: " + text);
-}
-
 int execute_command(const Arguments& arguments, double seconds, int most) {
   auto [compilation, status] = compile_file(arguments, arguments.positional.front());
   if (!compilation) return status;
@@ -123,6 +88,50 @@ int execute_command(const Arguments& arguments, double seconds, int most) {
 }
 
 }  // namespace
+
+Result<LaunchArguments> make_arguments(const math::Program& program, const interp::Arrays& inputs, const DimValues& dims, int threads) {
+  LaunchArguments arguments;
+  arguments.threads = threads;
+  for (const auto* list : {&program.params, &program.results})
+    for (const math::Parameter& parameter : *list) {
+      const auto shape = shape_of(parameter.extents, dims);
+      if (!shape) return refuse(fmt::format("The extents of `{}` have no value at these dimensions.", parameter.name.text()));
+      arguments.arrays.emplace_back(parameter.dtype, *shape, storage_order(parameter));
+      if (const auto found = inputs.find(parameter.name); list == &program.params && found != inputs.end())
+        arguments.arrays.back().write(found->second.data);
+    }
+  for (const math::Dimension& each : program.dims)
+    if (each.runtime) arguments.dims.push_back(dims.at(each.name));
+  return arguments;
+}
+
+std::string status_word(CheckStatus status) {
+  return status == CheckStatus::passed ? "ok" : status == CheckStatus::failed ? "wrong_result" : std::string(name(status));
+}
+
+std::string dims_text(const session::Compilation& compilation) {
+  std::string dims;
+  for (const auto& [dimension, value] : default_dims(compilation.program))
+    dims += fmt::format("{}{}={}", dims.empty() ? "" : " ", dimension.text(), value);
+  return dims;
+}
+
+int threads_used(int asked) { return asked > 0 ? asked : static_cast<int>(std::thread::hardware_concurrency()); }
+
+Json conditions_of(const session::Compilation& compilation, int threads, const Verdict& verdict) {
+  return {{"target", compilation.target.name.text()}, {"threads", threads_used(threads)}, {"dims", dims_text(compilation)},
+          {"checked_elements", verdict.elements},     {"checked_rows", verdict.rows},     {"rows", verdict.of}};
+}
+
+int report_refusal(const Arguments& arguments, const Refusal& refusal) {
+  const std::string text = fmt::format("{} {}", refusal.reason, refusal.hint);
+  const bool too_large = refusal.nodes == std::vector<std::string>{resource_limit};
+  if (too_large && arguments.json) {
+    const Json document{{"status", resource_limit}, {"device", "cpu"}, {"detail", text}};
+    if (const int written = write_output(arguments, document.dump(2) + "\n"); written != done) return written;
+  }
+  return fail(refusal.nodes == std::vector<std::string>{"missing"} ? misuse : wrong, "fathom: " + text);
+}
 
 Result<CpuProgram> compile_for_cpu(const session::Compilation& compilation) {
   const Ir& ir = compilation.final_ir();
@@ -141,7 +150,7 @@ Result<Execution> execute(const session::Compilation& compilation, int threads, 
   auto compiled = compile_for_cpu(compilation);
   if (!compiled) return tl::unexpected<Refusal>(compiled.error());
   if (auto fits = fits_in_memory(program, compilation.final_ir().module(), dims); !fits) return tl::unexpected<Refusal>(fits.error());
-  const interp::Arrays inputs = interp::make_inputs(program, dims, "gaussian", data_seed);
+  const interp::Arrays inputs = interp::make_inputs(program, dims, data_family, data_seed);
   auto arguments = make_arguments(program, inputs, dims, threads);
   if (!arguments) return tl::unexpected<Refusal>(arguments.error());
   auto timing = compiled->time(*arguments, seconds, most);
@@ -152,6 +161,6 @@ Result<Execution> execute(const session::Compilation& compilation, int threads, 
 }
 
 int run(const Arguments& arguments) { return execute_command(arguments, 0.5, 10); }
-int time(const Arguments& arguments) { return execute_command(arguments, 5, 200); }
+int time(const Arguments& arguments) { return arguments.against.empty() ? execute_command(arguments, 5, 200) : time_against(arguments); }
 
 }  // namespace fathom::cli

@@ -48,7 +48,7 @@ _fathom() {
     --set) compopt -o nospace; COMPREPLY=($(compgen -S = -W "$(fathom decisions "${COMP_WORDS[2]}" 2>/dev/null | tail -n +3 | cut -d' ' -f1)" -- "$word")); return ;;
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W "@COMMANDS@help" -- "$word"))
-  elif [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--dim --target --trace --set --precision --deterministic --unsound --json --emit --as --quick --diff --threads -o --help" -- "$word"))
+  elif [[ $word == -* ]]; then COMPREPLY=($(compgen -W "--dim --target --trace --against --set --precision --deterministic --unsound --json --emit --as --quick --diff --threads -o --help" -- "$word"))
   else COMPREPLY=($(compgen -f -X '!*.fathom' -- "$word") $(compgen -W "$(fathom samples | head -n -2 | cut -d' ' -f1)" -- "$word")); fi
 }
 complete -o filenames -F _fathom fathom

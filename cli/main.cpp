@@ -36,7 +36,9 @@ std::span<const Command> commands() {
        "--threads N limits the threads (default: one a core). It makes its inputs itself: random numbers of mean 0 and variance 1, "
        "integers in range (docs/command-line.md). Plans for another --target do not run here: fathom check runs them in the interpreter.",
        run},
-      {"time", "FILE[:OPERATOR]", "check the result, then time it thoroughly", "Cold and warm times with percentiles and conditions.",
+      {"time", "FILE[:OPERATOR]", "check the result, then time it thoroughly",
+       "Cold and warm times with percentiles and conditions. --against B.trace checks a second plan of the same program, that of the trace "
+       "alone, times both in turn and says which is the faster one, with an interval of 95 %.",
        time},
       {"export", "FILE[:OPERATOR]", "take the result away",
        "--as html: one self-contained page that shows the whole lowering. --as trace: every decision, to replay.", export_to},
@@ -68,6 +70,7 @@ FILE is a program in Fathom's notation, or the name of a sample. Options of ever
   --target TARGET        compile for another machine (fathom targets)
   --set SITE=CHOICE      override a decision (repeatable; fathom decisions FILE lists them)
   --trace FILE           a file of such overrides: lines SITE = CHOICE, `lock` in front keeps one (docs/choices.md)
+  --against FILE         of `fathom time`: a trace whose plan is timed in turn with the first
   --precision P          exact | matrix (default) | fast
   --deterministic batch  the same bits for a row whatever the batch
   --unsound              run a repair that was refuted; the result is watermarked
@@ -100,6 +103,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--set", arguments.sets)->expected(1)->take_all()->allow_extra_args(false);
   app.add_option("--target", arguments.target);
   app.add_option("--trace", arguments.trace);
+  app.add_option("--against", arguments.against);
   app.add_option("--precision", arguments.precision);
   app.add_option("--deterministic", arguments.deterministic);
   app.add_option("--agent", arguments.agent);
@@ -138,6 +142,8 @@ int dispatch(int argc, char** argv) {
     if (const std::size_t taken = words_in(command.arguments); arguments.positional.size() > taken)
       return fail(misuse, fmt::format("fathom {}: `{}` is one argument too many; usage: fathom {} {}", name, arguments.positional[taken],
                                       name, command.arguments));
+    if (!arguments.against.empty() && name != "time")
+      return fail(misuse, fmt::format("fathom {}: --against is for fathom time, which compares two plans", name));
     return command.run(arguments);
   }
   return help(name);

@@ -28,7 +28,7 @@ void App::go_to(std::size_t step) {
   view.why.clear();
 }
 
-bool App::is_animating() const { return playing || stage.is_moving(ImGui::GetTime(), settings.reduced_motion); }
+bool App::is_animating() const { return playing || trials.is_running() || stage.is_moving(ImGui::GetTime(), settings.reduced_motion); }
 
 bool App::is_selected(std::size_t step, const std::string& name) const {
   return document.shown() != nullptr && !selected.is_empty() && selected.step < document.shown()->steps().size() &&
@@ -61,6 +61,8 @@ void App::frame() {
   stage.play(ImGui::GetTime());
   own_repairs.collect();
   follow_lesson(*this);
+  trials.collect(!document.is_compiling() && !document.is_checking());
+  exporter.advance(document);
   const bool is_broken = document.shown() == nullptr && !document.diagnostics().empty();
   if (is_broken && !was_broken_) view.tab = Tab::program;  // where it says what is wrong
   was_broken_ = is_broken;

@@ -9,12 +9,16 @@
 #include <vector>
 
 #include "document.hpp"
+#include "exporter.hpp"
 #include "lesson_state.hpp"
 #include "machine_code.hpp"
 #include "own_repairs.hpp"
 #include "panel_states.hpp"
 #include "stage_view.hpp"
 #include "theme.hpp"
+#include "trials.hpp"
+#include "tune_state.hpp"
+#include "tune_view.hpp"
 
 namespace fathom::ui {
 
@@ -35,6 +39,7 @@ struct View {
   LessonProgress lesson;
   std::map<std::string, std::string> repairs;  ///< as they are typed, by consumer
   std::string why;                             ///< consumer that the why column shows; empty: that of the step
+  TuneView tune;
   friend bool operator==(const View&, const View&) = default;
 };
 
@@ -54,7 +59,7 @@ struct Settings {
 };
 
 /// What the palette asks for.
-enum class Ask : unsigned char { command, sample, lesson, state, open, save_session, save_program, unsaved };
+enum class Ask : unsigned char { command, sample, lesson, state, open, save_session, save_program, unsaved, export_to };
 
 struct Palette {
   bool is_open = false, just_opened = false;
@@ -68,12 +73,15 @@ struct Palette {
 class App {
  public:
   /// `wake` asks for a frame; it is called from other threads.
-  explicit App(const std::function<void()>& wake) : document(wake), machine_code(wake), stage(wake), own_repairs(wake) {}
+  explicit App(const std::function<void()>& wake)
+      : document(wake), machine_code(wake), stage(wake), own_repairs(wake), trials(wake), exporter(wake) {}
 
   Document document;
   MachineCode machine_code;
   StageView stage;
   mutable OwnRepairs own_repairs;  ///< asking changes nothing that is seen
+  Trials trials;
+  Exporter exporter;
   View view;
   Selection selected, hovered;
   Selection hovering;  ///< what panels of this frame find under the mouse; `hovered` in the next
@@ -86,6 +94,7 @@ class App {
   CardState card;
   LessonState lesson;
   WhyState why;
+  TuneState tune;
   std::string revealed_step;              ///< that the list of steps was scrolled to
   std::function<void(std::string)> copy;  ///< to the clipboard
   bool wants_to_quit = false;
@@ -101,6 +110,8 @@ class App {
   void frame();
   /// Does something move by itself, so that another frame must follow?
   [[nodiscard]] bool is_animating() const;
+  /// Is anything there that no file has?
+  [[nodiscard]] bool is_changed() const { return document.is_changed() || trials.is_changed(); }
 
   /// Is the name, in the program after `step`, the selected or hovered thing, or a part of it?
   [[nodiscard]] bool is_selected(std::size_t step, const std::string& name) const;

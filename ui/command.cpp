@@ -11,6 +11,7 @@
 #include "own_repairs.hpp"
 #include "session_files.hpp"
 #include "start.hpp"
+#include "tune_commands.hpp"
 
 namespace fathom::ui {
 namespace {
@@ -28,12 +29,22 @@ std::string needs_earlier_step(const App& app) {
 }
 std::string needs_undo(const App& app) { return app.document.can_undo() ? "" : "Nothing was changed yet."; }
 std::string needs_redo(const App& app) { return app.document.can_redo() ? "" : "Nothing was undone."; }
+/// That of the step that is looked at; in Tune the one whose alternatives are shown.
 const Decision* decision_here(const App& app) {
   if (app.document.shown() == nullptr) return nullptr;
+  if (app.view.workspace == Workspace::tune) {
+    const auto& decisions = app.document.shown()->compilation().record.decisions;
+    const auto open =
+        std::find_if(decisions.begin(), decisions.end(), [&](const Decision& each) { return each.site == app.tune.open_site; });
+    return open == decisions.end() ? nullptr : &*open;
+  }
   const Step& step = app.document.shown()->steps()[app.step()];
   return step.decision ? &*step.decision : nullptr;
 }
-std::string needs_decision(const App& app) { return decision_here(app) == nullptr ? "This step decides nothing." : ""; }
+std::string needs_decision(const App& app) {
+  if (decision_here(app) != nullptr) return {};
+  return app.view.workspace == Workspace::tune ? "No decision is open." : "This step decides nothing.";
+}
 std::string needs_override(const App& app) {
   const Decision* decision = decision_here(app);
   if (decision == nullptr) return needs_decision(app);
@@ -226,6 +237,19 @@ const auto table = std::to_array<Command>({
     {"repair.take", "Take my repair into the plan", "Ctrl+Enter", needs_right_repair, [](App& app) { take_written_repair(app, false); }},
     {"repair.take-unsound", "Take my repair all the same, unsound", "", needs_wrong_repair,
      [](App& app) { take_written_repair(app, true); }},
+    {"run.plan", "Run this plan on this machine", "Ctrl+R", why_no_run, run_plan},
+    {"run.unfused", "Run the plan with nothing fused, to compare with", "", why_no_run, run_unfused},
+    {"run.cancel", "Cancel what runs and what waits", "Ctrl+Shift+R", why_no_cancel, cancel_runs},
+    {"run.compare", "Compare the two picked runs in turn", "C", why_no_comparison, compare_picked},
+    {"trials.pick", "Pick the selected run for a comparison, or drop it", "P", needs_trial, pick_selected},
+    {"trials.go-to-plan", "Make the selected run's plan the open one", "G", why_no_other_plan, go_to_plan},
+    {"trials.copy", "Copy the selected run", "", needs_trial, copy_trial},
+    {"trials.copy-command", "Copy the command line of the selected run", "", needs_command_line, copy_command_line},
+    {"trials.clear", "Clear all runs", "", needs_trials, clear_trials},
+    {"trials.put-back", "Bring the cleared runs back", "", needs_cleared_trials, [](App& app) { app.trials.put_back(); }},
+    {"export.html", "Check and export the page", "", why_no_export, [](App& app) { ask_for_export(app, "html"); }},
+    {"export.trace", "Check and export the trace", "", why_no_export, [](App& app) { ask_for_export(app, "trace"); }},
+    {"export.cancel", "Cancel the export that waits for checks", "", needs_export, [](App& app) { app.exporter.cancel(); }},
     {"file.restore", "Open what was left when Fathom did not end properly", "", needs_left_behind, restore_left_behind},
     {"view.palette", "Commands", "Ctrl+K", always, open_palette<Ask::command>},
     {"file.open", "Open a program or a session", "Ctrl+O", always, open_palette<Ask::open>},
@@ -301,7 +325,7 @@ void ask(App& app, Ask what, std::string query) {
 }
 
 void leave(App& app, std::function<void(App&)> then) {
-  if (!app.document.is_changed()) return then(app);
+  if (!app.is_changed()) return then(app);
   app.leaving = std::move(then);
   ask(app, Ask::unsaved);
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "session/plans.hpp"
 #include "session/provenance.hpp"
 #include "session/session.hpp"
 #include "tasks.hpp"
@@ -18,11 +19,16 @@ namespace fathom::ui {
 
 /// A compiled state and what every panel reads of it; immutable.
 struct Shown {
-  explicit Shown(session::Session s) : session(std::move(s)), provenance(session.now()) {}
+  explicit Shown(session::Session s)
+      : session(std::move(s)),
+        provenance(session.now()),
+        fingerprint(session::fingerprint(session.now().inputs)),
+        sizes(session::sizes_of(session.now())) {}
   Shown(const Shown&) = delete;
   Shown& operator=(const Shown&) = delete;
   session::Session session;
   session::Provenance provenance;
+  std::string fingerprint, sizes;  ///< of the text; of all dimensions
   [[nodiscard]] const session::Compilation& compilation() const { return session.now(); }
   [[nodiscard]] const std::vector<Step>& steps() const { return session.now().record.steps; }
 };

@@ -94,6 +94,61 @@ LessonProgress lesson_from(const Json& view) {
   return lesson;
 }
 
+constexpr std::array filter_names = std::to_array<std::pair<TrialFilter, std::string_view>>(
+    {{TrialFilter::all, "all"}, {TrialFilter::ok, "ok"}, {TrialFilter::failed, "failed"}});
+constexpr std::array column_names = std::to_array<std::pair<TrialColumn, std::string_view>>({{TrialColumn::number, "number"},
+                                                                                             {TrialColumn::plan, "plan"},
+                                                                                             {TrialColumn::predicted, "predicted"},
+                                                                                             {TrialColumn::measured, "measured"},
+                                                                                             {TrialColumn::error, "error"},
+                                                                                             {TrialColumn::state, "state"}});
+constexpr std::array plot_names = std::to_array<std::pair<TunePlot, std::string_view>>(
+    {{TunePlot::times, "times"}, {TunePlot::roofline, "roofline"}, {TunePlot::traffic, "traffic"}});
+
+template <class Names, class Value>
+std::string_view name_in(const Names& names, Value value) {
+  return std::find_if(names.begin(), names.end(), [&](const auto& each) { return each.first == value; })->second;
+}
+
+template <class Names, class Value>
+void take_named(const Json& from, const char* key, const Names& names, Value& into) {
+  std::string name;
+  take(from, key, name);
+  for (const auto& [value, known] : names)
+    if (known == name) into = value;
+}
+
+Json json_of(const TuneView& view) {
+  return {{"selected", view.selected},
+          {"picked", view.picked},
+          {"filter", name_in(filter_names, view.filter)},
+          {"sort", name_in(column_names, view.sort)},
+          {"descending", view.descending},
+          {"plot", name_in(plot_names, view.plot)},
+          {"left", view.left},
+          {"right", view.right},
+          {"top", view.top}};
+}
+
+/// A part of the place; 0 stays: as is usual.
+float part_of(float value, float least, float most) { return value > 0 ? std::clamp(value, least, most) : 0; }
+
+void take_tune(const Json& from, TuneView& view) {
+  take(from, "selected", view.selected);
+  take(from, "picked", view.picked);
+  if (view.picked.size() > 2) view.picked.resize(2);
+  take_named(from, "filter", filter_names, view.filter);
+  take_named(from, "sort", column_names, view.sort);
+  take(from, "descending", view.descending);
+  take_named(from, "plot", plot_names, view.plot);
+  take(from, "left", view.left);
+  take(from, "right", view.right);
+  take(from, "top", view.top);
+  view.left = part_of(view.left, 0.15F, 0.35F);
+  view.right = part_of(view.right, 0.20F, 0.45F);
+  view.top = std::clamp(view.top, 0.2F, 0.75F);
+}
+
 bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
@@ -120,7 +175,15 @@ std::string session_file(const App& app) {
                   {"repairs", view.repairs},
                   {"why", view.why}};
   if (!view.lesson.name.empty()) json["view"]["lesson"] = lesson_json(view.lesson);
+  json["view"]["tune"] = json_of(view.tune);
+  json["trials"] = app.trials.to_json();
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void restore_trials(App& app, const std::string& text) {
+  const Json json = parsed(text);
+  if (!json.is_object() || !json.contains("trials")) return;
+  if (const auto problem = app.trials.take_json(json.at("trials"))) app.document.say(*problem);
 }
 
 void restore_view(App& app, const std::string& text) {
@@ -149,6 +212,7 @@ void restore_view(App& app, const std::string& text) {
   view.lesson = lesson_from(from);
   take(from, "selected", app.selected.name);
   take(from, "selected_step", app.selected.step);
+  if (from.contains("tune") && from.at("tune").is_object()) take_tune(from.at("tune"), view.tune);
 }
 
 std::string typed_text(const std::string& text) {
@@ -169,7 +233,9 @@ std::string session_path(const App& app) {
 void save_session(App& app, const std::string& path) {
   const auto error = write_whole(path, session_file(app));
   app.document.say(error ? *error : fmt::format("Saved: {}", path));
-  if (!error) app.document.saved_to(path);
+  if (error) return;
+  app.document.saved_to(path);
+  app.trials.saved();
 }
 
 void save_program(App& app, const std::string& path) {

@@ -13,6 +13,9 @@ namespace fathom::ui {
 /// The view that a session file keeps; what it does not name stays as it is.
 void restore_view(App&, const std::string& json);
 
+/// The runs that a session file keeps; says in the status line which could not be read.
+void restore_trials(App&, const std::string& json);
+
 /// The text as it was typed; empty where the file does not keep it.
 [[nodiscard]] std::string typed_text(const std::string& json);
 

@@ -32,6 +32,10 @@ void open_text(App& app, const std::string& name, std::string text, const std::s
     app.view.repairs.clear();
     app.view.why.clear();
     app.selected = {};
+    app.tune = {};
+    app.view.tune.selected = 0;
+    app.view.tune.picked.clear();
+    app.trials.reset();
   };
   const bool is_json = text.find_first_not_of(" \t\r\n") == text.find('{') && text.find('{') != std::string::npos;
   if (is_json && text.find("\"fathom-session\"") != std::string::npos) {
@@ -39,6 +43,7 @@ void open_text(App& app, const std::string& name, std::string text, const std::s
     auto then = [&app, clear_view, text] {
       clear_view();
       restore_view(app, text);
+      restore_trials(app, text);
     };
     return app.document.open_session(std::move(text), is_recovered ? std::string() : name, std::move(typed), std::move(then));
   }

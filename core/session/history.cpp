@@ -211,6 +211,17 @@ Checked<void> Session::set_dim(std::string name, std::optional<std::int64_t> val
   return change(inputs);
 }
 
+Checked<void> Session::set_plan(const Inputs& plan) {
+  Inputs inputs = now().inputs;
+  inputs.dims = plan.dims;
+  inputs.target = plan.target;
+  inputs.trace = plan.trace;
+  inputs.options.precision = plan.options.precision;
+  inputs.options.deterministic_batch = plan.options.deterministic_batch;
+  inputs.options.unsound = plan.options.unsound;
+  return change(inputs);
+}
+
 void Session::undo() {
   if (can_undo()) --at_;
 }

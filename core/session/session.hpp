@@ -69,6 +69,8 @@ class Session {
   Checked<void> set_target(std::string name);
   /// Without a value the dimension is again what the text says.
   Checked<void> set_dim(std::string name, std::optional<std::int64_t> value);
+  /// Another plan as one change: all choices at once, with the sizes, the target and the policies that they were made for.
+  Checked<void> set_plan(const Inputs& plan);
   [[nodiscard]] bool can_undo() const { return at_ > 0; }
   [[nodiscard]] bool can_redo() const { return at_ + 1 < states_.size(); }
   void undo();

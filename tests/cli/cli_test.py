@@ -478,6 +478,42 @@ class OnThisMachine(Contract):
             self.assertEqual(document["conditions"]["checked_rows"], 24)
             self.assertEqual(document["conditions"]["checked_elements"], 24 * 32)
 
+    def test_two_plans_are_timed_in_turn(self):
+        """A plan against itself: the interval holds 1 in 95 of 100 cases, so three tries fail together once in 8000 runs."""
+        default = self.file("default.trace", "fathom-trace 1\n")
+        other = self.file("other.trace", "fathom-trace 1\no/j/tile = 16\n")
+        for _ in range(3):
+            document = self.document("time", "attention_nomask", *SMALL, "--against", default)
+            ratio = document["ratio"]
+            self.assertGreaterEqual(ratio["pairs"], 6)
+            self.assertLessEqual(ratio["low"], ratio["median"])
+            self.assertLessEqual(ratio["median"], ratio["high"])
+            if ratio["low"] <= 1 <= ratio["high"]:
+                break
+        else:
+            self.fail(f"a plan is not as fast as itself: {ratio}")
+        self.assertGreaterEqual(set(document["against"]), {"status", "max_error", "bound", "cold_ms", "warm_ms", "p20", "p80", "n"})
+        self.assertEqual((document["status"], document["against"]["status"]), ("ok", "ok"))
+        self.assertEqual(document["n"], ratio["pairs"])
+        done = fathom("time", "attention_nomask", *SMALL, "--against", other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"([AB] is \d\.\d+× as fast as [AB]|No difference between A and B can be seen: \d\.\d+×) \[\d\.\d+, \d\.\d+\]")
+        faster = self.file("slow.trace", "fathom-trace 1\no.sum/j/fuse = no\np.sum/j/fuse = no\n")
+        plans = ("attention_nomask", "--dim", "B=1", "--dim", "H=2", "--dim", "S=512", "--dim", "T=512", "--dim", "D=64")
+        there, back = (self.document("time", *plans, "--trace", first, "--against", second)["ratio"]
+                       for first, second in ((faster, default), (default, faster)))
+        self.assertGreater(there["median"] * back["median"], 0.5)
+        self.assertLess(there["median"] * back["median"], 2)
+
+    def test_a_wrong_plan_is_not_compared(self):
+        wrong = self.file("wrong.trace", "fathom-trace 1\no.sum/j/repair = acc * exp(p.m' - p.m)\n")
+        document = self.document("time", "attention_nomask", *SMALL, "--unsound", "--against", wrong, status=1)
+        self.assertEqual((document["status"], document["against"]["status"], document["ratio"]), ("wrong_result", "wrong_result", None))
+
+    def test_what_cannot_be_compared(self):
+        self.assert_fails(2, ["--against", "none.trace"], "time", "softmax", "--against", "none.trace")
+        self.assert_fails(2, ["fathom run", "--against", "fathom time"], "run", "softmax", "--against", "none.trace")
+
     def test_run_compares_the_same_64_rows_of_each_head_where_there_are_more(self):
         arguments = ("run", "attention_nomask", "--dim", "B=1", "--dim", "H=3", "--dim", "S=300", "--dim", "T=40", "--dim", "D=32")
         first, second = (self.document(*arguments)["conditions"] for _ in range(2))

@@ -176,6 +176,9 @@ Kind kind_of(Ask ask) {
       return {"path of a .fathom or .session.json file", file_entries};
     case Ask::save_session:
       return {"path of the session file", [](App& app) { return save_entries(app, save_session); }};
+    case Ask::export_to:
+      return {"path of the file to export to",
+              [](App& app) { return save_entries(app, [](App& at, const std::string& path) { at.exporter.begin(at.document, path); }); }};
     case Ask::save_program:
       return {"path of the program's file", [](App& app) { return save_entries(app, save_program); }};
   }

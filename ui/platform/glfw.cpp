@@ -14,6 +14,7 @@
 #include "command.hpp"
 #include "fonts.hpp"
 #include "mirror.hpp"
+#include "platform/child_runner.hpp"
 #include "platform/cpu_code.hpp"
 #include "platform/home.hpp"
 #include "start.hpp"
@@ -167,6 +168,7 @@ int main(int count, char** arguments) {
     App app([] { glfwPostEmptyEvent(); });
     app.copy = [&](const std::string& text) { glfwSetClipboardString(window.handle, text.c_str()); };
     app.machine_code.generate = fathom::ui::cpu_code;
+    app.trials.runner = fathom::ui::make_child_runner(fathom::ui::sibling_program("fathom"));
     app.settings = start->has_look ? start->settings : fathom::ui::read_settings();
     window.mirror_file = start->mirror_file;
     if (!start->frames_file.empty()) window.frames.open(start->frames_file);

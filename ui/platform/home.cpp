@@ -109,8 +109,8 @@ void Recovery::take_what_is_left() {
 }
 
 void Recovery::keep(const App& app) {
-  if (file_.empty() || app.document.shown() == nullptr || !app.document.is_changed()) return;
-  Kept now{app.document.version(), app.document.text(), app.view, app.selected};
+  if (file_.empty() || app.document.shown() == nullptr || !app.is_changed()) return;
+  Kept now{app.document.version(), app.trials.version(), app.document.text(), app.view, app.selected};
   if (kept_ == now) return;
   if (!write_whole(file_, session_file(app))) kept_ = std::move(now);
 }

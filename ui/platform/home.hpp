@@ -32,7 +32,7 @@ class Recovery {
 
   /// What the kept file holds.
   struct Kept {
-    std::uint64_t version = 0;
+    std::uint64_t version = 0, trials = 0;
     std::string text;
     View view;
     Selection selected;
