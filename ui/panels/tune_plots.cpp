@@ -247,8 +247,10 @@ void tune_plots(App& app, const Box& box) {
   } else {
     draw_runs(app, app.view.tune.plot, size);
   }
-  ImGui::SetCursorScreenPos({box.min.x + gap(3), box.max.y - gap(1.5F) - font(Font::caption)->FontSize});
-  if (is_drawn(app)) legend(app, !app.trials.all().empty());
+  if (is_drawn(app)) {
+    ImGui::SetCursorScreenPos({box.min.x + gap(3), box.max.y - gap(1.5F) - font(Font::caption)->FontSize});
+    legend(app, !app.trials.all().empty());
+  }
   widgets::end_panel();
 }
 
