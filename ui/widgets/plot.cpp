@@ -27,7 +27,7 @@ struct Span {
 /// Both ends a little farther out than the data; a line of one value has room on both sides.
 Span widened(Span span, const PlotAxis& axis) {
   if (!(span.low <= span.high)) span = {axis.is_log ? 1.0 : 0.0, axis.is_log ? 10.0 : 1.0};
-  constexpr double part = 0.06, beside_a_thing = 0.7;
+  constexpr double part = 0.06, beside_a_thing = 0.4;
   if (axis.is_whole && !axis.is_log) return {span.low - beside_a_thing, span.high + beside_a_thing};
   if (axis.is_log) {
     const double factor = std::max(std::pow(span.high / span.low, part), 1.3);
