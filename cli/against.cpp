@@ -141,6 +141,7 @@ int time_against(const Arguments& arguments) {
   first.compilation = own.compilation;
   Arguments other = arguments;
   other.trace = arguments.against;
+  other.trace_option = "--against";
   other.sets.clear();
   const Compiled others = compile_file(other, arguments.positional.front());
   if (!others.compilation) return others.status;

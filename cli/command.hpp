@@ -22,6 +22,7 @@ struct Arguments {
   std::string target, trace, against, precision, deterministic, agent, output, emit, format, step, lesson;
   bool json = false, unsound = false, quick = false, show_diff = false;
   int threads = 0;
+  const char* trace_option = "--trace";  ///< that `trace` was given by
 };
 
 /// A row of the command table: main.cpp makes the help, the parser and the completion from it.

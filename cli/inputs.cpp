@@ -61,7 +61,7 @@ tl::expected<void, std::string> read_dims(const std::vector<std::string>& texts,
 tl::expected<void, std::string> read_trace(const Arguments& arguments, Trace& trace) {
   if (!arguments.trace.empty()) {
     const auto text = read_file(arguments.trace);
-    if (!text) return tl::unexpected(fmt::format("--trace {}: {}", arguments.trace, std::strerror(errno)));
+    if (!text) return tl::unexpected(fmt::format("{} {}: {}", arguments.trace_option, arguments.trace, std::strerror(errno)));
     auto parsed = session::parse_trace(*text);
     if (!parsed) return tl::unexpected(render(parsed.error(), arguments.trace, *text));
     trace = *std::move(parsed);

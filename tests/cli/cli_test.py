@@ -507,8 +507,10 @@ class OnThisMachine(Contract):
 
     def test_a_wrong_plan_is_not_compared(self):
         wrong = self.file("wrong.trace", "fathom-trace 1\no.sum/j/repair = acc * exp(p.m' - p.m)\n")
-        document = self.document("time", "attention_nomask", *SMALL, "--unsound", "--against", wrong, status=1)
+        long = ("--dim", "B=1", "--dim", "H=1", "--dim", "S=24", "--dim", "T=2048", "--dim", "D=32")  # more than one tile: the repair acts
+        document = self.document("time", "attention_nomask", *long, "--unsound", "--against", wrong, status=1)
         self.assertEqual((document["status"], document["against"]["status"], document["ratio"]), ("wrong_result", "wrong_result", None))
+        self.assertTrue(document["against"]["unsound"])
 
     def test_what_cannot_be_compared(self):
         self.assert_fails(2, ["--against", "none.trace"], "time", "softmax", "--against", "none.trace")

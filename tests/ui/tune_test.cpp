@@ -537,6 +537,8 @@ TEST(Plot, ticks_are_round_few_and_inside) {
   EXPECT_EQ(widgets::ticks_between(0, 10, linear, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
   EXPECT_EQ(widgets::ticks_between(0.5, 3.5, whole, 10), (std::vector<double>{1, 2, 3}));
   EXPECT_EQ(widgets::ticks_between(1, 100, logarithmic, 5), (std::vector<double>{1, 2, 5, 10, 20, 50, 100}));
+  const widgets::PlotAxis bytes{"x", false, false, nullptr, true};
+  EXPECT_EQ(widgets::ticks_between(0, 4.5 * 1024 * 1024, bytes, 5), (std::vector<double>{0, 1 << 20, 2 << 20, 3 << 20, 4 << 20}));
   EXPECT_TRUE(widgets::ticks_between(1, 1, linear, 5).empty());
   EXPECT_TRUE(widgets::ticks_between(0, INFINITY, linear, 5).empty());
   EXPECT_LE(widgets::ticks_between(1e-9, 1e9, logarithmic, 6).size(), 8U);

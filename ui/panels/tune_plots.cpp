@@ -189,8 +189,12 @@ PlotContent traffic_of(const App& app) {
   if (!bars.points.empty()) bars.points.emplace_back(static_cast<double>(steps.size()) + 0.5, bars.points.back().second);
   content.lines.push_back(std::move(bars));
   constexpr double far_apart = 50;
-  content.y = {"predicted traffic after the step", high > far_apart * low, false, bytes_text};
+  content.y = {"predicted traffic after the step", high > far_apart * low, false, bytes_text, true};
   return content;
+}
+
+bool is_drawn(const App& app) {
+  return app.document.shown() != nullptr && (app.view.tune.plot != TunePlot::times || !runs_of_this(app).empty());
 }
 
 /// What the marks are; colours are not alone.
@@ -243,8 +247,10 @@ void tune_plots(App& app, const Box& box) {
   } else {
     draw_runs(app, app.view.tune.plot, size);
   }
-  ImGui::SetCursorScreenPos({box.min.x + gap(3), box.max.y - gap(1.5F) - font(Font::caption)->FontSize});
-  legend(app, !app.trials.all().empty());
+  if (is_drawn(app)) {
+    ImGui::SetCursorScreenPos({box.min.x + gap(3), box.max.y - gap(1.5F) - font(Font::caption)->FontSize});
+    legend(app, !app.trials.all().empty());
+  }
   widgets::end_panel();
 }
 

@@ -29,10 +29,10 @@ struct Column {
 constexpr std::array columns = std::to_array<Column>({{TrialColumn::number, "number", "#", 9, 10, true},
                                                       {TrialColumn::plan, "plan", "plan, against the best", 0, 0, false},
                                                       {TrialColumn::predicted, "predicted", "predicted", 18, 20, true},
-                                                      {TrialColumn::measured, "measured", "measured", 18, 46, true},
+                                                      {TrialColumn::measured, "measured", "measured", 18, 60, true},
                                                       {TrialColumn::error, "error", "max error", 18, 40, true},
                                                       {TrialColumn::state, "state", "state", 24, 27, false}});
-constexpr float wide_from = 190;  ///< gaps
+constexpr float wide_from = 210;  ///< gaps
 constexpr float pick_width = 7;
 
 bool passes_filter(const Trial& trial, TrialFilter filter) {

@@ -27,13 +27,13 @@ struct Span {
 /// Both ends a little farther out than the data; a line of one value has room on both sides.
 Span widened(Span span, const PlotAxis& axis) {
   if (!(span.low <= span.high)) span = {axis.is_log ? 1.0 : 0.0, axis.is_log ? 10.0 : 1.0};
-  constexpr double part = 0.06;
+  constexpr double part = 0.06, beside_a_thing = 0.4;
+  if (axis.is_whole && !axis.is_log) return {span.low - beside_a_thing, span.high + beside_a_thing};
   if (axis.is_log) {
     const double factor = std::max(std::pow(span.high / span.low, part), 1.3);
     return {span.low / factor, span.high * factor};
   }
-  const double room =
-      span.high > span.low ? (span.high - span.low) * part : std::max(std::abs(span.high) * part, axis.is_whole ? 1.0 : 1e-9);
+  const double room = span.high > span.low ? (span.high - span.low) * part : std::max(std::abs(span.high) * part, 1e-9);
   return {span.low - room, span.high + room};
 }
 
@@ -231,6 +231,15 @@ std::vector<double> ticks_between(double low, double high, const PlotAxis& axis,
         const double value = factor * std::pow(10.0, power);
         if ((factor == 1.0 || halves) && value >= low && value <= high) ticks.push_back(value);
       }
+    return ticks;
+  }
+  if (axis.is_bytes) {
+    constexpr double kibi = 1024;
+    PlotAxis plain = axis;
+    plain.is_bytes = false;
+    const double unit = high < kibi ? 1 : std::pow(kibi, std::floor(std::log(high) / std::log(kibi)));
+    ticks = ticks_between(low / unit, high / unit, plain, most);
+    for (double& tick : ticks) tick *= unit;
     return ticks;
   }
   const double rough = (high - low) / std::max(1, most), power = std::pow(10.0, std::floor(std::log10(rough)));

@@ -17,8 +17,9 @@ namespace fathom::ui::widgets {
 struct PlotAxis {
   std::string title;  ///< what it counts, with the unit where the ticks have none
   bool is_log = false;
-  bool is_whole = false;  ///< ticks at whole numbers only
+  bool is_whole = false;  ///< counts things: ticks at whole numbers only
   std::function<std::string(double)> text;
+  bool is_bytes = false;  ///< ticks are round in KiB, MiB, …
 };
 
 enum class PlotMark : unsigned char { disc, ring, square, diamond, cross };
