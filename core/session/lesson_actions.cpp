@@ -158,7 +158,7 @@ std::string sentence_for(const WriteRepair& write, const OwnRepair& own) {
   const algebra::LawTrial& law = refutation.element.holds ? refutation.sum : refutation.element;
   const bool has_law = !law.holds;
   const std::string moves = moves_of(own);
-  text = replaced(std::move(text), "{moves}", moves.empty() ? "some array" : moves);
+  text = replaced(std::move(text), "{moves}", moves.empty() ? "some array" : "`" + moves + "`");
   text = replaced(std::move(text), "{found}", number_text(has_law ? law.found : refutation.found));
   return replaced(std::move(text), "{wanted}", number_text(has_law ? law.wanted : refutation.wanted));
 }

@@ -84,9 +84,9 @@ void box_head(std::string_view words, Role role) {
 }
 
 // ---- the question ----
-/// A choice over the width; what was tried is marked.
-bool choice(const std::string& id, const std::string& label, const PageProgress& here, const std::string& truth) {
-  const widgets::Pressable state = widgets::pressable(id, {ImGui::GetContentRegionAvail().x, metrics().row + gap(2)}, !here.answered);
+/// What was tried is marked.
+bool choice(const std::string& id, const std::string& label, float width, const PageProgress& here, const std::string& truth) {
+  const widgets::Pressable state = widgets::pressable(id, {width, metrics().row + gap(2)}, !here.answered);
   const bool is_right = here.answered && label == truth, is_wrong = !here.answered && here.given == label;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const Role edge = is_right ? Role::ok : is_wrong ? Role::bad : Role::muted;
@@ -102,7 +102,22 @@ bool choice(const std::string& id, const std::string& label, const PageProgress&
   return state.pressed;
 }
 
-void number_field(App& app, const PageProgress& here) {
+/// As many beside each other as the longest leaves room for.
+void choices(App& app, const session::Question& question, const PageProgress& here) {
+  const float whole = ImGui::GetContentRegionAvail().x, between = ImGui::GetStyle().ItemSpacing.x;
+  float longest = 0;
+  for (const std::string& each : question.choices) longest = std::max(longest, widgets::measure("✓ " + each, Font::lesson).x + 2 * gap(3));
+  std::size_t columns = question.choices.size();
+  const auto width_of = [&](std::size_t n) { return (whole - static_cast<float>(n - 1) * between) / static_cast<float>(n); };
+  while (columns > 1 && width_of(columns) < longest) columns = (columns + 1) / 2 == columns ? 1 : (columns + 1) / 2;
+  for (std::size_t i = 0; i < question.choices.size(); ++i) {
+    if (i % columns != 0) ImGui::SameLine();
+    if (choice(fmt::format("choice-{}", i), question.choices[i], width_of(columns), here, here.given))
+      give_answer(app, question.choices[i]);
+  }
+}
+
+void number_field(App& app) {
   std::string& typed = app.lesson.typed;
   widgets::field("answer", {}, typed, "a number, or an expression", ImGui::GetContentRegionAvail().x - gap(24));
   const bool entered = ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGuiKey_Enter);
@@ -110,7 +125,6 @@ void number_field(App& app, const PageProgress& here) {
   widgets::ButtonOptions options;
   if (typed.empty()) options.disabled = "Type a number first.";
   if ((widgets::button("give", "Answer", options) || entered) && !typed.empty()) give_answer(app, typed);
-  (void)here;
 }
 
 /// What is said to the answer that was given last.
@@ -129,9 +143,8 @@ void ask_question(App& app, const session::Question& question, Made& made) {
   box_head("What do you expect?", Role::accent);
   running_text(app, "ask", made.ask);
   ImGui::Dummy({1, gap(1)});
-  for (std::size_t i = 0; i < question.choices.size(); ++i)
-    if (choice(fmt::format("choice-{}", i), question.choices[i], here, here.given)) give_answer(app, question.choices[i]);
-  if (question.choices.empty() && !here.answered) number_field(app, here);
+  if (!question.choices.empty()) choices(app, question, here);
+  if (question.choices.empty() && !here.answered) number_field(app);
   if (!here.answered) {
     if (here.given.empty()) return;
     const std::string& says = said_to(app, question, here, made);
@@ -151,21 +164,20 @@ void take_choice(App& app, const session::TakeChoice& take) {
                            decision.origin == Origin::by_user     ? "you"
                            : decision.origin == Origin::by_lesson ? "the lesson"
                                                                   : "the scheduler"));
+    const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+    float end = 0;  // of the button before
     for (const Alternative& each : decision.alternatives) {
       widgets::ButtonOptions options;
       options.selected = each.choice == decision.choice;
       if (each.refused) options.disabled = each.refused->reason;
       const std::string label =
           each.predicted_ms ? fmt::format("{}   {}", each.choice, milliseconds_text(*each.predicted_ms)) : each.choice;
-      options.width = widgets::button_width(label);
-      if (ImGui::GetContentRegionAvail().x < options.width) ImGui::NewLine();
+      if (end > 0 && end + ImGui::GetStyle().ItemSpacing.x + widgets::button_width(label) <= right) ImGui::SameLine();
       if (widgets::button(each.choice, label, options) && !options.selected)
         app.document.change(
             [site = decision.site, wanted = each.choice](session::Session& session) { return session.override_choice(site, wanted); });
-      ImGui::SameLine();
-      if (ImGui::GetContentRegionAvail().x < gap(24)) ImGui::NewLine();
+      end = ImGui::GetItemRectMax().x;
     }
-    ImGui::NewLine();
     widgets::text("Times are predicted for the whole program.", Role::muted, Font::caption);
   }
 }
