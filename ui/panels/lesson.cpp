@@ -21,7 +21,7 @@ namespace fathom::ui {
 struct LessonState::Made {
   // What it was made of.
   std::uint64_t version = 0;
-  std::size_t page = 0, page_step = 0;
+  std::size_t page = 0;
   float em = 0, width = 0;
   std::string lesson;
 
@@ -37,9 +37,9 @@ struct LessonState::Made {
 namespace panels {
 namespace {
 
-using Made = LessonState::Made;
+using PageMade = LessonState::Made;
 
-std::string filled(const App& app, const std::string& text, Made& made) {
+std::string filled(const App& app, const std::string& text, PageMade& made) {
   if (text.empty()) return {};
   const auto full = session::filled(text, app.document.shown()->compilation(), open_page(app)->step);
   if (full) return *full;
@@ -48,7 +48,7 @@ std::string filled(const App& app, const std::string& text, Made& made) {
 }
 
 /// Texts and figures of the page, for the program as it is.
-Made& make(App& app) {
+PageMade& made_page(App& app) {
   constexpr float formula_em = 4.25F;
   const session::Lesson& lesson = *open_lesson(app);
   const session::Page& page = *open_page(app);
@@ -59,7 +59,7 @@ Made& make(App& app) {
     return *made;
   const bool same_page = made && made->page == app.view.lesson.page && made->lesson == lesson.name;
   const std::string seen = same_page ? made->seen : std::string();
-  made = std::make_shared<Made>();
+  made = std::make_shared<PageMade>();
   made->seen = seen;
   made->version = app.document.version();
   made->page = app.view.lesson.page;
@@ -128,7 +128,7 @@ void number_field(App& app) {
 }
 
 /// What is said to the answer that was given last.
-const std::string& said_to(App& app, const session::Question& question, const PageProgress& here, Made& made) {
+const std::string& said_to(App& app, const session::Question& question, const PageProgress& here, PageMade& made) {
   if (made.given != here.given) {
     made.given = here.given;
     const auto answered = session::judge_answer(question, here.given, app.document.shown()->compilation(), open_page(app)->step);
@@ -137,7 +137,7 @@ const std::string& said_to(App& app, const session::Question& question, const Pa
   return made.says;
 }
 
-void ask_question(App& app, const session::Question& question, Made& made) {
+void ask_question(App& app, const session::Question& question, PageMade& made) {
   const MirrorScope scope("question");
   const PageProgress here = progress(app);
   box_head("What do you expect?", Role::accent);
@@ -190,7 +190,7 @@ void sentence(App& app, const session::WriteRepair& write) {
   running_text(app, "sentence", session::sentence_for(write, *own), Role::warn);
 }
 
-void ask_task(App& app, const session::Task& task, Made& made) {
+void ask_task(App& app, const session::Task& task, PageMade& made) {
   const MirrorScope scope("task");
   const bool done = progress(app).done;
   box_head(done ? "Your turn: done" : "Your turn", done ? Role::ok : Role::accent);
@@ -206,7 +206,7 @@ void ask_task(App& app, const session::Task& task, Made& made) {
   running_text(app, "then", "✓ " + made.task_then);
 }
 
-void hints(App& app, const Made& made) {
+void hints(App& app, const PageMade& made) {
   const auto shown = std::min(made.hints.size(), static_cast<std::size_t>(std::max(0, progress(app).hints)));
   for (std::size_t i = 0; i < shown; ++i) {
     small_head(fmt::format("Hint {} of {}", i + 1, made.hints.size()));
@@ -215,7 +215,7 @@ void hints(App& app, const Made& made) {
 }
 
 /// Answers, hints and sentences come up at the end of the page.
-void scroll_to_new(App& app, Made& made) {
+void scroll_to_new(App& app, PageMade& made) {
   constexpr int frames = 2;  // the height of what is new is known in the next one
   const PageProgress& here = progress(app);
   const session::OwnRepair* own = repair_task(app) != nullptr ? written_repair(app) : nullptr;
@@ -229,7 +229,7 @@ void scroll_to_new(App& app, Made& made) {
 }
 
 void page_body(App& app, const session::Page& page) {
-  Made& made = make(app);
+  PageMade& made = made_page(app);
   widgets::wrapped(page.title, Role::text, Font::head);
   ImGui::Dummy({1, gap(1)});
   if (!made.broken.empty()) {
@@ -279,7 +279,7 @@ void footer(App& app, const Box& box) {
 }
 
 /// Number of the lesson and of the page, in the panel's head.
-void head(App& app, const Box& box) {
+void page_head(App& app, const Box& box) {
   const auto& all = session::lessons();
   const session::Lesson& lesson = *open_lesson(app);
   const auto number = static_cast<std::size_t>(&lesson - all.data()) + 1;
@@ -334,7 +334,7 @@ void lesson(App& app, const Box& box) {
     ImGui::EndChild();
     return widgets::end_panel();
   }
-  head(app, box);
+  page_head(app, box);
   page = open_page(app);
   if (page == nullptr) return widgets::end_panel();  // it was left just now
   const float foot = metrics().row + gap(4), top = box.min.y + metrics().panel_head + gap(2);
