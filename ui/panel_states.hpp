@@ -101,8 +101,7 @@ struct LessonState {
   std::string typed;  ///< answer under edit
   struct Made;        ///< texts and formulas of the page, kept while nothing that they depend on changes
   std::shared_ptr<Made> made;
-  bool to_top = false;  ///< another page: it is read from its beginning
-  std::size_t shown_page = 0;
+  std::size_t shown_page = 0;  ///< of the last frame: another one is read from its beginning
 };
 
 /// The column that says why it is legal.

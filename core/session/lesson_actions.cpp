@@ -10,6 +10,7 @@
 #include "session/lesson.hpp"
 #include "session/own_repair.hpp"
 #include "session/provenance.hpp"
+#include "session/short_text.hpp"
 
 namespace fathom::session {
 namespace {
@@ -42,19 +43,6 @@ double value_of(Expr e, std::uint64_t point) {
 bool is_the_mistake(const Mistake& mistake, const OwnRepair& own) {
   if (std::any_of(mistake.forms.begin(), mistake.forms.end(), [&](Expr form) { return is_same_function(form, own.written); })) return true;
   return mistake.breaks_sums && own.judged.refutation && !own.judged.refutation->sum.holds;
-}
-
-std::string number_text(double x) {
-  if (std::isnan(x)) return "NaN";
-  if (std::isinf(x)) return x > 0 ? "∞" : "−∞";
-  std::string text = fmt::format("{:.3g}", x == 0 ? 0.0 : x);
-  return text.front() == '-' ? "−" + text.substr(1) : text;
-}
-
-std::string replaced(std::string text, std::string_view what, const std::string& with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
-    text.replace(at, what.size(), with);
-  return text;
 }
 
 /// Without the indices that nobody needs to see: they are the same on both sides.
@@ -158,7 +146,7 @@ std::string sentence_for(const WriteRepair& write, const OwnRepair& own) {
   const algebra::LawTrial& law = refutation.element.holds ? refutation.sum : refutation.element;
   const bool has_law = !law.holds;
   const std::string moves = moves_of(own);
-  text = replaced(std::move(text), "{moves}", moves.empty() ? "some array" : moves);
+  text = replaced(std::move(text), "{moves}", moves.empty() ? "some array" : "`" + moves + "`");
   text = replaced(std::move(text), "{found}", number_text(has_law ? law.found : refutation.found));
   return replaced(std::move(text), "{wanted}", number_text(has_law ? law.wanted : refutation.wanted));
 }

@@ -10,6 +10,7 @@
 #include "lang/lang.hpp"
 #include "passes/nest.hpp"
 #include "session/lesson.hpp"
+#include "session/short_text.hpp"
 
 namespace fathom::session {
 namespace {
@@ -63,14 +64,6 @@ std::optional<double> value_of(Expr e, int depth = 0) {
   }
   if (e.is(Op::where)) return args[0] != 0 ? args[1] : args[2];
   return algebra::value_of(e.op(), args);
-}
-
-std::string number_text(double x) {
-  if (std::isnan(x)) return "NaN";
-  if (std::isinf(x)) return x > 0 ? "∞" : "−∞";
-  std::string text = fmt::format("{:.3g}", x == 0 ? 0.0 : x);
-  if (text.front() == '-') text = "−" + text.substr(1);
-  return text;
 }
 
 const Step* step_named(const Compilation& compilation, const std::string& id) {

@@ -125,11 +125,6 @@ class Reader {
   std::string_view text_;
 };
 
-struct DrawingKind {
-  std::string_view field;
-  Drawing::Kind kind;
-};
-
 Drawing drawing_from(Reader& reader, const toml::table& table, const std::string& path) {
   reader.only(table, path, {"statements", "of_text", "after", "equations", "passes", "bars", "check", "guard"});
   Drawing drawing;

@@ -8,6 +8,7 @@
 
 #include "algebra/view.hpp"
 #include "lang/lang.hpp"
+#include "session/short_text.hpp"
 
 namespace fathom::session {
 namespace {
@@ -118,12 +119,6 @@ RepairQuestion question_of(const Compilation& compilation, const Fusion& fusion)
 
 bool is_asked(const Fusion& fusion) {
   return !fusion.refusal && fusion.kind == FusionKind::repaired && fusion.repair && fusion.repair->carried.size() == 1;
-}
-
-std::string replaced(std::string text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
-    text.replace(at, what.size(), with);
-  return text;
 }
 
 /// Signs that formulas on the screen have, as the notation writes them.

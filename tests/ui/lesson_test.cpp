@@ -301,16 +301,30 @@ TEST(Lesson, a_program_that_no_longer_fits_says_so_and_can_be_started_again) {
   EXPECT_EQ(pupil.number(), 0U);
 }
 
+TEST(Lesson, is_named_on_the_command_line) {
+  EXPECT_TRUE(parse_start({"--lesson", "01-flash-attention"}));
+  const auto start = parse_start({"--lesson", "nothing"});
+  ASSERT_FALSE(start);
+  EXPECT_NE(start.error().find("01-flash-attention"), std::string::npos) << "those that there are: " << start.error();
+}
+
 // ---- without a lesson ----
 TEST(OwnRepair, is_written_for_every_repaired_reduction_of_any_program) {
-  for (const char* sample : {"softmax", "attention", "layernorm", "cross_entropy"}) {
+  const OwnFolder folder;
+  // A norm that a running maximum keeps in range: its factor is a power, not an exponential.
+  std::ofstream("scaled_norm.fathom") << "dim T = 64\noperator norm(x: f32[T]) -> (o: f32)\n{\n  m = max[j](abs(x[j]))\n"
+                                         "  q = sum[j]((abs(x[j]) / m)^2)\n  o = m * sqrt(q)\n}\n";
+  const std::string norm = std::filesystem::absolute("scaled_norm.fathom").string();
+  for (const std::string& sample : {std::string("softmax"), std::string("attention"), std::string("cross_entropy"), norm}) {
     Explorer explorer;
     ImGui::GetIO().DisplaySize = {1280, 2400};
     explorer.open(sample);
+    ASSERT_NE(explorer.app.document.shown(), nullptr) << sample;
+    EXPECT_FALSE(session::repair_questions(explorer.app.document.shown()->compilation()).empty()) << sample;
     explorer.key(ImGuiKey_F2);
     for (const session::RepairQuestion& question : session::repair_questions(explorer.app.document.shown()->compilation())) {
       const std::string consumer = question.consumer.text(), panel = "why/" + consumer;
-      SCOPED_TRACE(std::string(sample) + " " + consumer);
+      SCOPED_TRACE(sample + " " + consumer);
       ASSERT_TRUE(explorer.click("why/reductions/" + consumer));
       const auto write = [&](const std::string& text) {
         EXPECT_TRUE(explorer.click(panel + "/repair/written"));

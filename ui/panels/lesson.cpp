@@ -21,7 +21,7 @@ namespace fathom::ui {
 struct LessonState::Made {
   // What it was made of.
   std::uint64_t version = 0;
-  std::size_t page = 0, page_step = 0;
+  std::size_t page = 0;
   float em = 0, width = 0;
   std::string lesson;
 
@@ -37,9 +37,9 @@ struct LessonState::Made {
 namespace panels {
 namespace {
 
-using Made = LessonState::Made;
+using PageMade = LessonState::Made;
 
-std::string filled(const App& app, const std::string& text, Made& made) {
+std::string filled(const App& app, const std::string& text, PageMade& made) {
   if (text.empty()) return {};
   const auto full = session::filled(text, app.document.shown()->compilation(), open_page(app)->step);
   if (full) return *full;
@@ -48,7 +48,7 @@ std::string filled(const App& app, const std::string& text, Made& made) {
 }
 
 /// Texts and figures of the page, for the program as it is.
-Made& make(App& app) {
+PageMade& made_page(App& app) {
   constexpr float formula_em = 4.25F;
   const session::Lesson& lesson = *open_lesson(app);
   const session::Page& page = *open_page(app);
@@ -59,7 +59,7 @@ Made& make(App& app) {
     return *made;
   const bool same_page = made && made->page == app.view.lesson.page && made->lesson == lesson.name;
   const std::string seen = same_page ? made->seen : std::string();
-  made = std::make_shared<Made>();
+  made = std::make_shared<PageMade>();
   made->seen = seen;
   made->version = app.document.version();
   made->page = app.view.lesson.page;
@@ -84,9 +84,9 @@ void box_head(std::string_view words, Role role) {
 }
 
 // ---- the question ----
-/// A choice over the width; what was tried is marked.
-bool choice(const std::string& id, const std::string& label, const PageProgress& here, const std::string& truth) {
-  const widgets::Pressable state = widgets::pressable(id, {ImGui::GetContentRegionAvail().x, metrics().row + gap(2)}, !here.answered);
+/// What was tried is marked.
+bool choice(const std::string& id, const std::string& label, float width, const PageProgress& here, const std::string& truth) {
+  const widgets::Pressable state = widgets::pressable(id, {width, metrics().row + gap(2)}, !here.answered);
   const bool is_right = here.answered && label == truth, is_wrong = !here.answered && here.given == label;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const Role edge = is_right ? Role::ok : is_wrong ? Role::bad : Role::muted;
@@ -102,7 +102,22 @@ bool choice(const std::string& id, const std::string& label, const PageProgress&
   return state.pressed;
 }
 
-void number_field(App& app, const PageProgress& here) {
+/// As many beside each other as the longest leaves room for.
+void choices(App& app, const session::Question& question, const PageProgress& here) {
+  const float whole = ImGui::GetContentRegionAvail().x, between = ImGui::GetStyle().ItemSpacing.x;
+  float longest = 0;
+  for (const std::string& each : question.choices) longest = std::max(longest, widgets::measure("✓ " + each, Font::lesson).x + 2 * gap(3));
+  std::size_t columns = question.choices.size();
+  const auto width_of = [&](std::size_t n) { return (whole - static_cast<float>(n - 1) * between) / static_cast<float>(n); };
+  while (columns > 1 && width_of(columns) < longest) columns = (columns + 1) / 2 == columns ? 1 : (columns + 1) / 2;
+  for (std::size_t i = 0; i < question.choices.size(); ++i) {
+    if (i % columns != 0) ImGui::SameLine();
+    if (choice(fmt::format("choice-{}", i), question.choices[i], width_of(columns), here, here.given))
+      give_answer(app, question.choices[i]);
+  }
+}
+
+void number_field(App& app) {
   std::string& typed = app.lesson.typed;
   widgets::field("answer", {}, typed, "a number, or an expression", ImGui::GetContentRegionAvail().x - gap(24));
   const bool entered = ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGuiKey_Enter);
@@ -110,11 +125,10 @@ void number_field(App& app, const PageProgress& here) {
   widgets::ButtonOptions options;
   if (typed.empty()) options.disabled = "Type a number first.";
   if ((widgets::button("give", "Answer", options) || entered) && !typed.empty()) give_answer(app, typed);
-  (void)here;
 }
 
 /// What is said to the answer that was given last.
-const std::string& said_to(App& app, const session::Question& question, const PageProgress& here, Made& made) {
+const std::string& said_to(App& app, const session::Question& question, const PageProgress& here, PageMade& made) {
   if (made.given != here.given) {
     made.given = here.given;
     const auto answered = session::judge_answer(question, here.given, app.document.shown()->compilation(), open_page(app)->step);
@@ -123,15 +137,14 @@ const std::string& said_to(App& app, const session::Question& question, const Pa
   return made.says;
 }
 
-void ask_question(App& app, const session::Question& question, Made& made) {
+void ask_question(App& app, const session::Question& question, PageMade& made) {
   const MirrorScope scope("question");
   const PageProgress here = progress(app);
   box_head("What do you expect?", Role::accent);
   running_text(app, "ask", made.ask);
   ImGui::Dummy({1, gap(1)});
-  for (std::size_t i = 0; i < question.choices.size(); ++i)
-    if (choice(fmt::format("choice-{}", i), question.choices[i], here, here.given)) give_answer(app, question.choices[i]);
-  if (question.choices.empty() && !here.answered) number_field(app, here);
+  if (!question.choices.empty()) choices(app, question, here);
+  if (question.choices.empty() && !here.answered) number_field(app);
   if (!here.answered) {
     if (here.given.empty()) return;
     const std::string& says = said_to(app, question, here, made);
@@ -151,21 +164,20 @@ void take_choice(App& app, const session::TakeChoice& take) {
                            decision.origin == Origin::by_user     ? "you"
                            : decision.origin == Origin::by_lesson ? "the lesson"
                                                                   : "the scheduler"));
+    const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+    float end = 0;  // of the button before
     for (const Alternative& each : decision.alternatives) {
       widgets::ButtonOptions options;
       options.selected = each.choice == decision.choice;
       if (each.refused) options.disabled = each.refused->reason;
       const std::string label =
           each.predicted_ms ? fmt::format("{}   {}", each.choice, milliseconds_text(*each.predicted_ms)) : each.choice;
-      options.width = widgets::button_width(label);
-      if (ImGui::GetContentRegionAvail().x < options.width) ImGui::NewLine();
+      if (end > 0 && end + ImGui::GetStyle().ItemSpacing.x + widgets::button_width(label) <= right) ImGui::SameLine();
       if (widgets::button(each.choice, label, options) && !options.selected)
         app.document.change(
             [site = decision.site, wanted = each.choice](session::Session& session) { return session.override_choice(site, wanted); });
-      ImGui::SameLine();
-      if (ImGui::GetContentRegionAvail().x < gap(24)) ImGui::NewLine();
+      end = ImGui::GetItemRectMax().x;
     }
-    ImGui::NewLine();
     widgets::text("Times are predicted for the whole program.", Role::muted, Font::caption);
   }
 }
@@ -178,7 +190,7 @@ void sentence(App& app, const session::WriteRepair& write) {
   running_text(app, "sentence", session::sentence_for(write, *own), Role::warn);
 }
 
-void ask_task(App& app, const session::Task& task, Made& made) {
+void ask_task(App& app, const session::Task& task, PageMade& made) {
   const MirrorScope scope("task");
   const bool done = progress(app).done;
   box_head(done ? "Your turn: done" : "Your turn", done ? Role::ok : Role::accent);
@@ -194,7 +206,7 @@ void ask_task(App& app, const session::Task& task, Made& made) {
   running_text(app, "then", "✓ " + made.task_then);
 }
 
-void hints(App& app, const Made& made) {
+void hints(App& app, const PageMade& made) {
   const auto shown = std::min(made.hints.size(), static_cast<std::size_t>(std::max(0, progress(app).hints)));
   for (std::size_t i = 0; i < shown; ++i) {
     small_head(fmt::format("Hint {} of {}", i + 1, made.hints.size()));
@@ -203,7 +215,7 @@ void hints(App& app, const Made& made) {
 }
 
 /// Answers, hints and sentences come up at the end of the page.
-void scroll_to_new(App& app, Made& made) {
+void scroll_to_new(App& app, PageMade& made) {
   constexpr int frames = 2;  // the height of what is new is known in the next one
   const PageProgress& here = progress(app);
   const session::OwnRepair* own = repair_task(app) != nullptr ? written_repair(app) : nullptr;
@@ -217,7 +229,7 @@ void scroll_to_new(App& app, Made& made) {
 }
 
 void page_body(App& app, const session::Page& page) {
-  Made& made = make(app);
+  PageMade& made = made_page(app);
   widgets::wrapped(page.title, Role::text, Font::head);
   ImGui::Dummy({1, gap(1)});
   if (!made.broken.empty()) {
@@ -267,7 +279,7 @@ void footer(App& app, const Box& box) {
 }
 
 /// Number of the lesson and of the page, in the panel's head.
-void head(App& app, const Box& box) {
+void page_head(App& app, const Box& box) {
   const auto& all = session::lessons();
   const session::Lesson& lesson = *open_lesson(app);
   const auto number = static_cast<std::size_t>(&lesson - all.data()) + 1;
@@ -322,7 +334,7 @@ void lesson(App& app, const Box& box) {
     ImGui::EndChild();
     return widgets::end_panel();
   }
-  head(app, box);
+  page_head(app, box);
   page = open_page(app);
   if (page == nullptr) return widgets::end_panel();  // it was left just now
   const float foot = metrics().row + gap(4), top = box.min.y + metrics().panel_head + gap(2);

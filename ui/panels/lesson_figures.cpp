@@ -14,20 +14,20 @@
 namespace fathom::ui::panels {
 namespace {
 
-using Kind = session::Drawing::Kind;
+using Shows = session::Drawing::Kind;
 
-bool is_name(Expr e) { return e.is(Op::symbol) || e.is(Op::read); }
+bool names_something(Expr e) { return e.is(Op::symbol) || e.is(Op::read); }
 
-std::optional<ImU32> ink_of(Expr node, void* context) {
+std::optional<ImU32> ink_of_name(Expr node, void* context) {
   const App& app = *static_cast<App*>(context);
-  if (!is_name(node)) return std::nullopt;
+  if (!names_something(node)) return std::nullopt;
   const auto number = app.colour_of(app.step(), session::bare_name(node.name().text()));
   return number ? std::optional(entity_colour(*number)) : std::nullopt;
 }
 
-std::optional<ImU32> ground_of(Expr node, void* context) {
+std::optional<ImU32> ground_of_name(Expr node, void* context) {
   const App& app = *static_cast<App*>(context);
-  if (!is_name(node)) return std::nullopt;
+  if (!names_something(node)) return std::nullopt;
   const std::string name = session::bare_name(node.name().text());
   return app.is_selected(app.step(), name) || app.is_hovered(app.step(), name) ? std::optional(faded(Role::accent, 0.28F)) : std::nullopt;
 }
@@ -139,8 +139,8 @@ void coloured_formula(App& app, const std::string& id, const widgets::MathsBox& 
                     scrolls ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   ImGui::PopStyleVar();
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + air);
-  const Expr under = widgets::maths(id, box, {ink_of, ground_of, &app});
-  if (under && is_name(under)) {
+  const Expr under = widgets::maths(id, box, {ink_of_name, ground_of_name, &app});
+  if (under && names_something(under)) {
     const std::string name = session::bare_name(under.name().text());
     app.hovering = {name, app.step()};
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
@@ -155,27 +155,27 @@ Figure make_figure(const App& app, const session::Lesson& lesson, const session:
   figure.drawing = drawing;
   const session::Compilation& now = app.document.shown()->compilation();
   switch (drawing.kind) {
-    case Kind::statements:
+    case Shows::statements:
       for (const std::string& name : drawing.names)
         if (const auto formula = session::formula_of(lesson, now, page.step, name, drawing.of_text))
           figure.formulas.push_back(widgets::lay_out_relation(formula->left, "=", formula->right, em, width));
       break;
-    case Kind::equations:
+    case Shows::equations:
       for (const auto& [left, right] : drawing.equations) figure.formulas.push_back(widgets::lay_out_relation(left, "=", right, em, width));
       break;
-    case Kind::passes:
+    case Shows::passes:
       make_passes(app, page, figure);
       break;
-    case Kind::bars:
+    case Shows::bars:
       for (const session::Bar& bar : drawing.bars)
         if (const auto quantity = session::parse_quantity(bar.quantity))
           if (const auto measured = session::measure(now, *quantity, page.step))
             figure.bars.push_back({bar.label, measured->text, measured->number});
       break;
-    case Kind::guard:
+    case Shows::guard:
       if (const auto question = session::repair_question(now, Symbol(drawing.names.front()))) figure.text = question->guard;
       break;
-    case Kind::check:
+    case Shows::check:
       break;
   }
   return figure;
@@ -186,23 +186,23 @@ void draw_figure(App& app, const std::string& id, const Figure& figure) {
   ImGui::PushID(id.c_str());
   ImGui::Dummy({1, gap(1)});
   switch (figure.drawing.kind) {
-    case Kind::statements:
-    case Kind::equations:
+    case Shows::statements:
+    case Shows::equations:
       for (std::size_t i = 0; i < figure.formulas.size(); ++i) coloured_formula(app, fmt::format("formula-{}", i), figure.formulas[i]);
       break;
-    case Kind::passes:
+    case Shows::passes:
       draw_passes(app, figure);
       break;
-    case Kind::bars:
+    case Shows::bars:
       draw_bars(figure);
       break;
-    case Kind::check: {
+    case Shows::check: {
       const std::size_t number = step_number(app, figure.drawing.names.front());
       const Check& check = app.document.check(number);
       widgets::wrapped(sentence_of(check), role_of(check.status), Font::head);
       break;
     }
-    case Kind::guard:
+    case Shows::guard:
       widgets::wrapped("Guard: " + figure.text, Role::text, Font::body);
       break;
   }

@@ -3,7 +3,6 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "command_button.hpp"
 #include "icons.hpp"
@@ -11,17 +10,13 @@
 #include "mirror.hpp"
 #include "own_repairs.hpp"
 #include "panels/lesson_parts.hpp"
+#include "session/short_text.hpp"
 #include "widgets/basic.hpp"
 
 namespace fathom::ui::panels {
 namespace {
 
-std::string number_text(double x) {
-  if (std::isnan(x)) return "NaN";
-  if (std::isinf(x)) return x > 0 ? "∞" : "−∞";
-  std::string text = fmt::format("{:.3g}", x == 0 ? 0.0 : x);
-  return text.front() == '-' ? "−" + text.substr(1) : text;
-}
+using session::number_text;
 
 std::string list_of(const std::vector<double>& values) {
   std::string text;
@@ -92,9 +87,8 @@ void taking(App& app, const session::RepairQuestion& question) {
 }
 
 /// One law: sign, name, and the numbers that break it.
-void law(App& app, const char* id, const char* sentence, const algebra::LawTrial* trial, const session::OwnRepair* own, bool is_sum) {
+void law(const char* id, const char* sentence, const algebra::LawTrial* trial, const session::OwnRepair* own, bool is_sum) {
   const MirrorScope scope(id);
-  (void)app;
   if (own == nullptr || !own->written || (trial == nullptr && !own->is_right()))
     return widgets::wrapped(fmt::format("– {}", sentence), Role::muted);
   if (own->is_right()) return widgets::wrapped(fmt::format("✓ {}", sentence), Role::ok);
@@ -148,9 +142,9 @@ void repair_laws(App& app, const session::RepairQuestion& question) {
   const session::OwnRepair* own = text.empty() ? nullptr : app.own_repairs.judge(app.document, consumer, text);
   const algebra::Refutation* refutation = own != nullptr && own->is_refuted() ? &*own->judged.refutation : nullptr;
   const MirrorScope scope("laws");
-  law(app, "C1", "C1: a term about the old reference becomes the term about the new one",
-      refutation != nullptr ? &refutation->element : nullptr, own, false);
-  law(app, "C2", "C2: a sum changes as its parts do", refutation != nullptr ? &refutation->sum : nullptr, own, true);
+  law("C1", "C1: a term about the old reference becomes the term about the new one", refutation != nullptr ? &refutation->element : nullptr,
+      own, false);
+  law("C2", "C2: a sum changes as its parts do", refutation != nullptr ? &refutation->sum : nullptr, own, true);
   if (own != nullptr) array_that_refutes(app, *own, question);
   const bool is_below = !hides_derivation(app);  // with the derivation
   if (!question.guard.empty() && !is_below) widgets::wrapped("Guard: " + question.guard, Role::muted);

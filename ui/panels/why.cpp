@@ -81,7 +81,7 @@ void reductions(App& app, const Fusion& shown) {
 }
 
 // ---- the equation ----
-WhyState::Made& make(App& app, const session::RepairQuestion& question) {
+WhyState::Made& made_equation(App& app, const session::RepairQuestion& question) {
   const std::string consumer = question.consumer.text();
   const auto typed = app.view.repairs.find(consumer);
   const session::OwnRepair* own = typed == app.view.repairs.end() ? nullptr : app.own_repairs.judge(app.document, consumer, typed->second);
@@ -106,7 +106,7 @@ WhyState::Made& make(App& app, const session::RepairQuestion& question) {
 /// The box for the answer, and what it has to be equal to.
 void equation(App& app, const session::RepairQuestion& question) {
   const MirrorScope scope("equation");
-  const WhyState::Made& made = make(app, question);
+  const WhyState::Made& made = made_equation(app, question);
   widgets::text("You have", Role::muted, Font::caption);
   coloured_formula(app, "kept", made.kept);
   widgets::text("You need, from acc alone", Role::muted, Font::caption);
