@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "command.hpp"
+#include "keys.hpp"
 #include "mirror.hpp"
+#include "panel_export.hpp"
 #include "shell.hpp"
 #include "start.hpp"
 
@@ -68,10 +69,12 @@ void App::frame() {
     go_to(before + 1);
     if (step() == before) playing = false;
   }
+  ImGui::GetIO().ConfigInputTextCursorBlink = !settings.reduced_motion;
   mirror().begin_frame();
   run_shortcuts(*this);
   draw_shell(*this);
   mirror().end_frame();
+  follow_panel(*this);
   hovered = std::exchange(hovering, {});
 }
 

@@ -14,7 +14,7 @@
 namespace fathom::ui {
 
 /// Comments muted, words of the language in their ink, names that `entity` knows in its colour.
-[[nodiscard]] std::vector<widgets::Stretch> stretches_of(std::string_view line, ImU32 keywords,
+[[nodiscard]] std::vector<widgets::Stretch> stretches_of(std::string_view line,
                                                          const std::function<std::optional<std::size_t>(std::string_view name)>& entity);
 /// The program after the step, numbered.
 [[nodiscard]] std::vector<widgets::TextLine> program_lines(const App&, std::size_t step);

@@ -20,6 +20,7 @@ constexpr std::array styles = std::to_array<Style>({
     {Font::head, "sans_bold", "fallback", 18, true},
     {Font::code, "mono", "fallback_mono", 13, false},
     {Font::code_bold, "mono_bold", "fallback_mono", 13, false},
+    {Font::number, "sans_bold", "fallback", 24, false},
 });
 constexpr std::array maths_faces = {"maths", "maths_italic", "maths_size1", "maths_size2", "maths_size3", "maths_size4"};
 constexpr float maths_em = 16;

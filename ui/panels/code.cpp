@@ -1,4 +1,9 @@
 // The code of the plan: assembly of the machine, or LLVM IR, and who made it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "assembly.hpp"
 #include "code_lines.hpp"
 #include "icons.hpp"
 #include "mirror.hpp"
@@ -18,6 +23,38 @@ std::vector<widgets::TextLine> lines_of_code(const std::string& text) {
     lines.push_back(std::move(one));
   }
   return lines;
+}
+
+/// Found once for each listing.
+std::optional<HotLoop> hot_loop_of(const App& app, const CodeText& code) {
+  static std::uint64_t version = 0;
+  static std::size_t size = 0;
+  static std::optional<HotLoop> found;
+  if (version != app.document.version() || size != code.assembly.size()) found = hot_loop(code.assembly);
+  version = app.document.version();
+  size = code.assembly.size();
+  return found;
+}
+
+std::string report_of(const HotLoop& loop) {
+  return fmt::format("main loop: lines {} to {}, {} instructions, {} of them on vectors, {} that touch the stack", loop.first + 1,
+                     loop.last + 1, loop.instructions, loop.vector, loop.stack);
+}
+
+/// Compiler and machine on a line of their own.
+void maker(App& app, const CodeText& code) {
+  const float copy = widgets::button_width({}, icons::copy);
+  const float top = ImGui::GetCursorPosY();
+  ImGui::SetCursorPosY(top + (metrics().row - font(Font::caption)->FontSize) / 2);
+  const float width = std::min(widgets::measure(code.maker, Font::caption).x, ImGui::GetContentRegionAvail().x - copy - gap(1));
+  widgets::fitted("maker", code.maker, width, Role::muted, Font::caption);
+  ImGui::SameLine();
+  ImGui::SetCursorPosY(top);
+  widgets::ButtonOptions options;
+  options.icon = icons::copy;
+  options.look = widgets::Look::quiet;
+  options.tip = "Copy the compiler and its flags";
+  if (widgets::button("copy-maker", {}, options) && app.copy) app.copy(code.maker);
 }
 
 }  // namespace
@@ -48,12 +85,19 @@ void code(App& app) {
   option.look = widgets::Look::quiet;
   option.icon = icons::copy;
   if (widgets::button("copy", "Copy", option) && app.copy) app.copy(state.llvm_ir ? answer->llvm_ir : answer->assembly);
-  ImGui::SameLine();
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (metrics().row - font(Font::caption)->FontSize) / 2);
-  widgets::fitted("maker", answer->maker, ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);
+  const std::optional<HotLoop> loop = hot_loop_of(app, *answer);
+  if (loop && !state.llvm_ir) {
+    ImGui::SameLine();
+    option.icon = nullptr;
+    option.tip = "The innermost loop with the most vector instructions";
+    if (widgets::button("main-loop", "Main loop", option)) state.text.reveal = loop->first;
+  }
+  maker(app, *answer);
+  if (loop && !state.llvm_ir) widgets::fitted("resources", report_of(*loop), ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);
   const CodeState::Made wanted{app.document.version(), state.llvm_ir, current_theme()};
   if (!(state.made == wanted)) {
     state.lines = lines_of_code(state.llvm_ir ? answer->llvm_ir : answer->assembly);
+    if (loop && !state.llvm_ir) state.text.reveal = loop->first;  // that is what people look for
     state.made = wanted;
   }
   widgets::text_view(

@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "command.hpp"
 #include "command_button.hpp"
 #include "icons.hpp"
 #include "ir/units.hpp"
 #include "mirror.hpp"
 #include "panels/panels.hpp"
+#include "widgets/prose.hpp"
 #include "words.hpp"
 
 namespace fathom::ui::panels {
@@ -42,16 +45,26 @@ void dot(App& app, std::size_t number, ImVec2 centre, float radius) {
   if (state.pressed) app.go_to(number);
 }
 
-void transport(App& app, float right, float y) {
-  const std::pair<const char*, const char*> items[] = {{"step.first", icons::first},
-                                                       {"step.previous", icons::chevron_left},
-                                                       {"step.play", app.playing ? icons::pause : icons::play},
-                                                       {"step.next", icons::chevron_right},
-                                                       {"step.last", icons::last}};
+using TransportItem = std::pair<const char*, const char*>;  ///< command and icon
+
+std::array<TransportItem, 5> transport_items(const App& app) {
+  return {{{"step.first", icons::first},
+           {"step.previous", icons::chevron_left},
+           {"step.play", app.playing ? icons::pause : icons::play},
+           {"step.next", icons::chevron_right},
+           {"step.last", icons::last}}};
+}
+
+float transport_extent(const App& app) {
   float width = 0;
-  for (const auto& [command, icon] : items) width += widgets::button_width({}, icon) + gap(1);
+  for (const auto& [command, icon] : transport_items(app)) width += widgets::button_width({}, icon) + gap(1);
+  return width;
+}
+
+void transport(App& app, float right, float y) {
+  const float width = transport_extent(app);
   ImGui::SetCursorScreenPos({right - width, y});
-  for (const auto& [command, icon] : items) {
+  for (const auto& [command, icon] : transport_items(app)) {
     widgets::ButtonOptions options;
     options.icon = icon;
     options.look = widgets::Look::quiet;
@@ -117,6 +130,39 @@ void life_of_selection(App& app, const Box& box, const std::vector<float>& colum
   }
 }
 
+struct Mark {
+  const char* sign;
+  const char* meaning;
+};
+constexpr std::array marks =
+    std::to_array<Mark>({{"●", "changed"}, {"○", "unchanged"}, {"■", "my choice"}, {"≈", "inconclusive"}, {"✕", "failed"}});
+constexpr const char* all_marks =
+    "●  the step changed something\n○  it changed nothing\n■  it has a choice of mine\n≈  its check has no clear answer\n✕  its check "
+    "failed\n"
+    "In the list of steps: ✓ passed, ◌ being checked, – not checked";
+
+/// What the marks mean, as many of them as there is room for; the tooltip has all.
+void legend(const Box& box) {
+  const float y = box.min.y + (box.height() - font(Font::caption)->FontSize) / 2;
+  std::string words;
+  for (const Mark& mark : marks) {
+    const std::string longer = words + (words.empty() ? "" : "   ") + mark.sign + " " + mark.meaning;
+    if (widgets::measure(longer, Font::caption).x > box.width()) break;
+    words = longer;
+  }
+  if (words.empty()) words = "?";
+  const float width = widgets::measure(words, Font::caption).x;
+  ImGui::SetCursorScreenPos({box.max.x - width, box.min.y});
+  const widgets::Pressable state = widgets::pressable("legend", {width, box.height()});
+  widgets::draw_text(*ImGui::GetWindowDrawList(), {state.box.min.x, y}, words, colour(Role::muted), Font::caption);
+  widgets::focus_ring(state.box, state.focused);
+  if (state.focused)
+    widgets::tip_at(state.box, all_marks);
+  else
+    widgets::tip(all_marks);
+  mirror().add("legend", "legend", all_marks, state.box.min, state.box.max);
+}
+
 }  // namespace
 
 void ribbon(App& app, const Box& box) {
@@ -126,8 +172,13 @@ void ribbon(App& app, const Box& box) {
   list.AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colour(Role::line), hairline());
   if (app.document.shown() == nullptr) return;
   const auto& steps = app.document.shown()->steps();
-  const float transport_width = gap(45), label_width = gap(26), edge = gap(3), middle = box.min.y + box.height() * 0.36F;
-  transport(app, box.max.x - edge, middle - metrics().row / 2);
+  const bool narrow = is_narrow();  // then the transport stands below the dots, where the life of a value is else
+  const float transport_width = narrow ? 0 : gap(45), label_width = narrow ? 0 : gap(26), edge = gap(3);
+  const float middle = box.min.y + box.height() * 0.36F, second_row = box.min.y + box.height() * 0.68F;
+  if (narrow)
+    transport(app, box.min.x + transport_extent(app) + gap(1), box.max.y - metrics().row);
+  else
+    transport(app, box.max.x - edge, middle - metrics().row / 2);
 
   const float left = box.min.x + edge + label_width, room = box.max.x - edge - transport_width - left;
   std::size_t levels = 1;
@@ -142,8 +193,13 @@ void ribbon(App& app, const Box& box) {
       if (i != 0) list.AddLine({x, middle - gap(2)}, {x, middle + gap(2)}, colour(Role::line), hairline());
       const std::string level = title_of(steps[i].level);
       const bool here = steps[app.step()].level == steps[i].level;
-      widgets::draw_text(list, {x + gap(1), middle - font(Font::caption)->FontSize / 2}, level, colour(here ? Role::text : Role::muted),
-                         Font::caption);
+      ImGui::SetCursorScreenPos({x + gap(1), middle - font(Font::caption)->FontSize / 2});
+      {
+        const MirrorScope own(level);
+        ImGui::PushID(level.c_str());
+        if (widgets::term("level", level, here ? Role::text : Role::muted, Font::caption)) ask(app, Ask::glossary, "level");
+        ImGui::PopID();
+      }
       mirror().add("text", "level." + level, level, {x, middle - gap(2)}, {x + 2 * pitch, middle + gap(2)});
       x += 2 * pitch;
     }
@@ -151,7 +207,11 @@ void ribbon(App& app, const Box& box) {
     dot(app, i, {x + pitch / 2, middle}, radius);
     x += pitch;
   }
-  life_of_selection(app, {{box.min.x + edge, box.min.y + box.height() * 0.68F}, {box.max.x - edge, box.max.y - gap(0.5F)}}, columns);
+  const float band_end = columns.back() + pitch;
+  if (narrow) return legend({{box.min.x + transport_extent(app) + gap(4), second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}});
+  life_of_selection(app, {{box.min.x + edge, second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}}, columns);
+  const float legend_left = app.selected.is_empty() ? (box.min.x + box.max.x) / 2 : band_end + gap(2);
+  legend({{legend_left, second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}});
 }
 
 }  // namespace fathom::ui::panels
