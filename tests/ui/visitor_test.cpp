@@ -383,6 +383,16 @@ TEST(Visitor, another_state_of_the_history_is_compared_step_by_step) {
   EXPECT_FALSE(explorer.app.view.other_plan);
 }
 
+TEST(Visitor, the_palette_puts_first_what_has_the_letters_in_one_piece) {
+  Explorer explorer;
+  explorer.open("softmax");
+  run_command(explorer.app, "view.palette");
+  explorer.frame();
+  explorer.type("tour");
+  explorer.key(ImGuiKey_Enter);
+  EXPECT_TRUE(explorer.app.tour);
+}
+
 TEST(Visitor, the_text_of_a_panel_is_copied_and_saved) {
   Explorer explorer;
   explorer.open("softmax");

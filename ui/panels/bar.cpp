@@ -47,10 +47,11 @@ constexpr std::array workspace_tabs = std::to_array<WorkspaceTab>(
 void workspaces(App& app, const Box& box) {
   float width = 0;
   for (const WorkspaceTab& each : workspace_tabs) width += widgets::button_width(each.title);
-  ImGui::SetCursorScreenPos({box.min.x + (box.width() - width) / 2, box.min.y + (box.height() - metrics().panel_head) / 2});
+  ImVec2 at{box.min.x + (box.width() - width) / 2, box.min.y + (box.height() - metrics().panel_head) / 2};
   for (const WorkspaceTab& each : workspace_tabs) {
+    ImGui::SetCursorScreenPos(at);
     if (widgets::tab(each.id, each.title, app.view.workspace == each.workspace)) run_command(app, std::string("workspace.") + each.id);
-    ImGui::SameLine(0, 0);
+    at.x = ImGui::GetItemRectMax().x;
   }
 }
 

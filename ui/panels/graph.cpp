@@ -116,8 +116,8 @@ void edge(ImDrawList& list, const widgets::Canvas& canvas, ImVec2 from, ImVec2 t
 void hulls(ImDrawList& list, const widgets::Canvas& canvas, const GraphState& state) {
   for (std::size_t g = 0; g < state.layout.hulls.size(); ++g) {
     const ImVec2 from = canvas.on_screen(state.layout.hulls[g].min), to = canvas.on_screen(state.layout.hulls[g].max);
-    list.AddRectFilled(from, to, faded_entity(g + 3, 0.16F), metrics().radius);
-    list.AddRect(from, to, faded_entity(g + 3, 0.6F), metrics().radius, 0, hairline());
+    list.AddRectFilled(from, to, faded(Role::accent, 0.08F), metrics().radius);
+    list.AddRect(from, to, faded(Role::accent, 0.5F), metrics().radius, 0, hairline());
     draw_scaled(list, {from.x + gap(2) * canvas.zoom, from.y + gap(1) * canvas.zoom}, state.group_titles[g], colour(Role::text), Font::body,
                 canvas.zoom);
     mirror().add("hull", fmt::format("loop.{}", g), state.group_titles[g], from, to);

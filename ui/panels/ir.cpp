@@ -39,12 +39,12 @@ std::vector<widgets::TextLine> difference_or_program(const App& app, const Progr
 }
 
 /// What the program is compared with, at the left of the head: pressed to choose something else.
-void compared_with(App& app, std::size_t step, std::optional<std::size_t> before) {
+void compared_with(App& app, std::optional<std::size_t> before) {
   const auto& steps = app.document.shown()->steps();
   std::string label = "vs previous ▾";
   if (app.view.other_plan)
     label = fmt::format("vs state {} ▾", *app.view.other_plan + 1);
-  else if (!app.view.compare_with.empty() && before && *before != step)
+  else if (!app.view.compare_with.empty() && before)
     label = "vs " + widgets::cut_to(steps[*before].title, gap(40), Font::body) + " ▾";
   widgets::ButtonOptions options;
   options.look = widgets::Look::quiet;
@@ -75,7 +75,7 @@ void head(App& app, std::size_t step, std::optional<std::size_t> before, bool wh
                                    : fmt::format("after “{}”, against “{}”", steps[step].title, steps[*before].title);
   const char* const other = app.view.whole_text ? "Difference" : "Whole program";
   const float buttons = widgets::button_width(other) + widgets::button_width("Copy", icons::copy) + 2 * gap(2);
-  compared_with(app, step, before);
+  compared_with(app, before);
   const float beside = ImGui::GetContentRegionAvail().x - ImGui::GetItemRectSize().x;
   if (beside > buttons + gap(30)) ImGui::SameLine();
   const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -41,6 +41,21 @@ bool matches(std::string_view title, std::string_view query) {
   return true;
 }
 
+/// Do the letters stand there without others between?
+bool contains(std::string_view title, std::string_view query) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(title.begin(), title.end(), query.begin(), query.end(), same) != title.end();
+}
+
+/// What has the letters in one piece stands first, and what can be done before what cannot.
+void put_best_first(std::vector<Entry>& entries, std::string_view query) {
+  if (query.empty()) return;
+  const auto rank = [&](const Entry& entry) { return (contains(entry.title, query) ? 0 : 2) + (entry.disabled.empty() ? 0 : 1); };
+  std::stable_sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
+}
+
 std::vector<Entry> command_entries(App& app) {
   std::vector<Entry> entries;
   for (const Command& command : commands()) {
@@ -49,6 +64,7 @@ std::vector<Entry> command_entries(App& app) {
     entries.push_back({std::string(command.id), std::string(command.title), why.empty() ? shortcut_of(app, command) : why, why,
                        [run = command.run](App& at) { run(at); }});
   }
+  put_best_first(entries, app.palette.query);
   return entries;
 }
 
@@ -288,7 +304,18 @@ void take_early_letters(std::string& query) {
   for (const ImWchar letter : ImGui::GetIO().InputQueueCharacters) {
     char utf8[5];
     query += ImTextCharToUtf8(utf8, letter);
+    ImGui::GetStateStorage()->SetBool(ImGui::GetID("early"), true);
   }
+}
+
+/// A field that gets the keys selects what it holds, so that the next letter would replace the early ones.
+void keep_early_letters() {
+  if (!ImGui::IsItemActivated() || !ImGui::GetStateStorage()->GetBool(ImGui::GetID("early"))) return;
+  ImGui::GetStateStorage()->SetBool(ImGui::GetID("early"), false);
+  ImGuiInputTextState* state = ImGui::GetInputTextState(ImGui::GetActiveID());
+  if (state == nullptr) return;
+  state->Stb.cursor = state->CurLenW;
+  state->ClearSelection();
 }
 
 void begin_window() {
@@ -320,6 +347,7 @@ void palette(App& app) {
   take_early_letters(palette.query);
   const Kind kind = kind_of(palette.ask);
   if (widgets::field("query", {}, palette.query, kind.hint)) palette.at = 0;
+  keep_early_letters();
   const std::optional<Entry> chosen = choose(palette, kind.entries(app));
   const bool left = !palette.just_opened && !ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows);
   ImGui::End();

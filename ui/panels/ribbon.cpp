@@ -163,6 +163,26 @@ void legend(const Box& box) {
   mirror().add("legend", "legend", all_marks, state.box.min, state.box.max);
 }
 
+float name_width(const std::string& level) { return widgets::measure(level, Font::caption).x + gap(4); }
+
+/// How far dots stand apart, and whether there is room for the names of the levels.
+struct RibbonWidths {
+  float pitch = 0;
+  bool has_names = true;
+};
+RibbonWidths widths_of_ribbon(const std::vector<Step>& steps, float room) {
+  float names = 0, levels = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i > 0 && steps[i].level == steps[i - 1].level) continue;
+    names += name_width(title_of(steps[i].level));
+    ++levels;
+  }
+  const auto count = static_cast<float>(steps.size());
+  constexpr float least_pitch = 2.5F;  // gaps: closer dots are hard to hit
+  const float pitch = (room - names) / count;
+  return pitch >= gap(least_pitch) ? RibbonWidths{pitch, true} : RibbonWidths{(room - levels * gap(1)) / count, false};
+}
+
 }  // namespace
 
 void ribbon(App& app, const Box& box) {
@@ -181,10 +201,8 @@ void ribbon(App& app, const Box& box) {
     transport(app, box.max.x - edge, middle - metrics().row / 2);
 
   const float left = box.min.x + edge + label_width, room = box.max.x - edge - transport_width - left;
-  std::size_t levels = 1;
-  for (std::size_t i = 1; i < steps.size(); ++i) levels += steps[i].level != steps[i - 1].level ? 1 : 0;
-  // A level's name takes the place of two dots.
-  const float pitch = room / static_cast<float>(steps.size() + 2 * levels);
+  const RibbonWidths widths = widths_of_ribbon(steps, room);
+  const float pitch = widths.pitch;
   const float radius = std::clamp(pitch / 4, gap(0.75F), gap(1.25F));
   std::vector<float> columns;
   float x = left;
@@ -193,15 +211,16 @@ void ribbon(App& app, const Box& box) {
       if (i != 0) list.AddLine({x, middle - gap(2)}, {x, middle + gap(2)}, colour(Role::line), hairline());
       const std::string level = title_of(steps[i].level);
       const bool here = steps[app.step()].level == steps[i].level;
-      ImGui::SetCursorScreenPos({x + gap(1), middle - font(Font::caption)->FontSize / 2});
-      {
+      const float width = widths.has_names ? name_width(level) : gap(1);
+      if (widths.has_names) {
         const MirrorScope own(level);
+        ImGui::SetCursorScreenPos({x + gap(1), middle - font(Font::caption)->FontSize / 2});
         ImGui::PushID(level.c_str());
         if (widgets::term("level", level, here ? Role::text : Role::muted, Font::caption)) ask(app, Ask::glossary, "level");
         ImGui::PopID();
       }
-      mirror().add("text", "level." + level, level, {x, middle - gap(2)}, {x + 2 * pitch, middle + gap(2)});
-      x += 2 * pitch;
+      mirror().add("text", "level." + level, level, {x, middle - gap(2)}, {x + width, middle + gap(2)});
+      x += width;
     }
     columns.push_back(x + pitch / 2);
     dot(app, i, {x + pitch / 2, middle}, radius);
