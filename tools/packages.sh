@@ -2,7 +2,7 @@
 
 packages_core="g++ cmake ninja-build ccache mold nlohmann-json3-dev libcli11-dev libfmt-dev libexpected-dev libtomlplusplus-dev"
 packages_cpu="llvm-19-dev zlib1g-dev libzstd-dev"
-packages_ui="libglfw3-dev libgl1-mesa-dev fonts-inter fonts-jetbrains-mono fonts-katex fonts-materialdesignicons-webfont fonts-dejavu-core python3-fonttools dpkg-dev"
+packages_ui="libglfw3-dev libgl1-mesa-dev libpng-dev fonts-inter fonts-jetbrains-mono fonts-katex fonts-materialdesignicons-webfont fonts-dejavu-core python3-fonttools dpkg-dev"
 packages_test="libgtest-dev python3-numpy clang-format-19 clang-19 libclang-rt-19-dev emscripten"
 packages_test_ui="xvfb xdotool libgl1-mesa-dri python3-pil"
 packages_test_all="libbenchmark-dev libopenblas-dev clang-tidy-19 time"

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "command.hpp"
+#include "keys.hpp"
 #include "lesson.hpp"
 #include "mirror.hpp"
+#include "panel_export.hpp"
 #include "shell.hpp"
 #include "start.hpp"
 
@@ -28,7 +29,7 @@ void App::go_to(std::size_t step) {
   view.why.clear();
 }
 
-bool App::is_animating() const { return playing || trials.is_running() || stage.is_moving(ImGui::GetTime(), settings.reduced_motion); }
+bool App::is_animating() const { return playing || scale_trial.has_value() || picture.has_value() || trials.is_running() || stage.is_moving(ImGui::GetTime(), settings.reduced_motion); }
 
 bool App::is_selected(std::size_t step, const std::string& name) const {
   return document.shown() != nullptr && !selected.is_empty() && selected.step < document.shown()->steps().size() &&
@@ -78,10 +79,12 @@ void App::frame() {
     go_to(before + 1);
     if (step() == before) playing = false;
   }
+  ImGui::GetIO().ConfigInputTextCursorBlink = !settings.reduced_motion;
   mirror().begin_frame();
   run_shortcuts(*this);
   draw_shell(*this);
   mirror().end_frame();
+  follow_panel(*this);
   hovered = std::exchange(hovering, {});
 }
 

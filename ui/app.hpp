@@ -12,6 +12,7 @@
 #include "exporter.hpp"
 #include "lesson_state.hpp"
 #include "machine_code.hpp"
+#include "overlay.hpp"
 #include "own_repairs.hpp"
 #include "panel_states.hpp"
 #include "stage_view.hpp"
@@ -31,11 +32,12 @@ struct View {
   std::string step;  ///< id of the step that is looked at; empty: the first
   Tab tab = Tab::ir;
   bool only_changed = false;
-  std::string filter;                 ///< of the list of steps
-  std::string compare_with;           ///< id of the step whose program the difference is taken from; empty: the step before
-  bool whole_text = false;            ///< the program without its difference
-  float left = 0.22F, right = 0.29F;  ///< parts of the width
-  bool middle_alone = false;          ///< the middle panel has all the place
+  std::string filter;                          ///< of the list of steps
+  std::string compare_with;                    ///< id of the step whose program the difference is taken from; empty: the step before
+  bool whole_text = false;                     ///< the program without its difference
+  float left = 0.22F, right = 0.29F;           ///< parts of the width
+  std::string alone;                           ///< id of the panel that has all the place; empty: none
+  std::optional<std::size_t> other_plan;       ///< place in the history of the plan that this one is compared with
   LessonProgress lesson;
   std::map<std::string, std::string> repairs;  ///< as they are typed, by consumer
   std::string why;                             ///< consumer that the why column shows; empty: that of the step
@@ -53,13 +55,49 @@ struct Selection {
 
 constexpr float least_scale = 0.75F, most_scale = 3;
 struct Settings {
-  Theme theme = Theme::dark;
-  float scale = 1;  ///< least_scale … most_scale
+  Theme theme = Theme::dark;   ///< that is shown
+  bool follows_system = true;  ///< the platform sets `theme` to the desktop's
+  float scale = 1;             ///< least_scale … most_scale
   bool reduced_motion = false;
+  std::map<std::string, std::string, std::less<>> keys;  ///< command → combination that was bound in place of the table's
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+/// How the program's file writes what the document has as plain lines; a saved program is written the same way.
+struct FileForm {
+  bool crlf = false;  ///< lines end as on Windows
+  bool mark = false;  ///< it begins with the mark of UTF-8
+};
+/// A part of the screen that shall become a file: the platform has the pixels.
+struct PictureRequest {
+  std::string path;
+  ImVec2 min, max;
+  int frames_to_wait = 3;  ///< until what asked for it is off the screen
+};
+/// A size that goes back by itself: nobody is left with a screen that cannot be read.
+struct ScaleTrial {
+  float before = 1;
+  double until = 0;  ///< seconds of Dear ImGui's clock
 };
 
 /// What the palette asks for.
-enum class Ask : unsigned char { command, sample, lesson, state, open, save_session, save_program, unsaved, export_to };
+enum class Ask : unsigned char {
+  command,
+  sample,
+  lesson,
+  state,
+  open,
+  save_session,
+  save_program,
+  save_report,
+  scale,
+  glossary,
+  panel_text,
+  panel_picture,
+  compare_step,
+  compare_plan,
+  unsaved,
+  export_to
+};
 
 struct Palette {
   bool is_open = false, just_opened = false;
@@ -86,7 +124,14 @@ class App {
   Selection selected, hovered;
   Selection hovering;  ///< what panels of this frame find under the mouse; `hovered` in the next
   Settings settings;
+  FileForm form;
+  std::optional<ScaleTrial> scale_trial;
+  std::string panel;  ///< that the mouse or the keyboard was in last: what is said of "this panel"
+  std::optional<PictureRequest> picture;
+  bool takes_pictures = false;  ///< does the platform?
   Palette palette;
+  OverlayState overlay;
+  TourPlace tour;
   ProgramState program;
   IrState ir;
   CodeState code;

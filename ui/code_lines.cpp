@@ -22,16 +22,15 @@ bool is_near_change(const std::vector<session::DiffLine>& lines, std::size_t at)
 
 /// Of a program's line: its names stand after `step`.
 std::vector<Stretch> program_stretches(const App& app, std::string_view line, std::size_t step) {
-  return stretches_of(line, colour(Role::muted), [&](std::string_view name) { return app.colour_of(step, std::string(name)); });
+  return stretches_of(line, [&](std::string_view name) { return app.colour_of(step, std::string(name)); });
 }
 
 }  // namespace
 
-std::vector<Stretch> stretches_of(std::string_view line, ImU32 keywords,
-                                  const std::function<std::optional<std::size_t>(std::string_view)>& entity) {
+std::vector<Stretch> stretches_of(std::string_view line, const std::function<std::optional<std::size_t>(std::string_view)>& entity) {
   std::vector<Stretch> stretches;
   for (const session::Word& word : session::words_of(line)) {
-    if (word.kind == session::WordKind::keyword) stretches.push_back({word.begin, word.end, keywords, {}});
+    if (word.kind == session::WordKind::keyword) stretches.push_back({word.begin, word.end, colour(Role::accent), {}});
     if (word.kind == session::WordKind::comment) stretches.push_back({word.begin, word.end, colour(Role::muted), {}});
     if (word.kind != session::WordKind::name) continue;
     const std::string_view name = text_of(line, word);

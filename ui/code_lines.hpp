@@ -14,7 +14,7 @@
 namespace fathom::ui {
 
 /// Comments muted, words of the language in their ink, names that `entity` knows in its colour.
-[[nodiscard]] std::vector<widgets::Stretch> stretches_of(std::string_view line, ImU32 keywords,
+[[nodiscard]] std::vector<widgets::Stretch> stretches_of(std::string_view line,
                                                          const std::function<std::optional<std::size_t>(std::string_view name)>& entity);
 /// How a name of the program after the step stands out: by the selection and by what is under the mouse.
 [[nodiscard]] widgets::Emphasis emphasis_of(const App&, std::size_t step, const std::string& name);

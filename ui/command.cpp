@@ -1,16 +1,16 @@
 #include "command.hpp"
 
-#include <imgui.h>
-#include <imgui_internal.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "compare.hpp"
 #include "lesson.hpp"
 #include "own_repairs.hpp"
+#include "panel_export.hpp"
 #include "session_files.hpp"
 #include "start.hpp"
+#include "tour.hpp"
 #include "tune_commands.hpp"
 
 namespace fathom::ui {
@@ -66,8 +66,24 @@ std::string needs_earlier_frame(const App& app) {
   if (app.stage.stage() == nullptr) return needs_stage(app);
   return app.stage.frame() == 0 ? "This is the first trip." : "";
 }
+std::string needs_history(const App& app) {
+  if (app.document.shown() == nullptr) return needs_program(app);
+  return app.document.shown()->session.history().size() > 1 ? "" : "The history has one state only: make a change first.";
+}
+std::string needs_text_view(const App& app) { return app.view.workspace == Workspace::explore ? "" : "There is no text to search here."; }
+std::string needs_pictures(const App& app) { return app.takes_pictures ? "" : "No pictures of the screen can be taken here."; }
 
 // ---- actions ----
+/// In the text or graph that is seen.
+void find(App& app) {
+  app.program.editor.asks_search = app.view.tab == Tab::program;
+  app.ir.text.asks_search = app.view.tab == Tab::ir;
+  app.graph.asks_search = app.view.tab == Tab::graph;
+  app.code.text.asks_search = app.view.tab == Tab::code;
+}
+
+void show_alone(App& app) { app.view.alone = app.view.alone.empty() ? app.panel : ""; }
+
 /// The first step of the next or previous level.
 void to_level(App& app, int direction) {
   const auto& steps = app.document.shown()->steps();
@@ -93,6 +109,23 @@ void copy_program(App& app) {
   if (app.copy) app.copy(print(app.document.shown()->steps()[app.step()].after));
 }
 
+std::string proposed_path(const App& app, Ask what) {
+  switch (what) {
+    case Ask::save_session:
+      return session_path(app);
+    case Ask::save_program:
+      return app.document.inputs().file_name;
+    case Ask::save_report:
+      return path_beside(app, ".html");
+    case Ask::panel_text:
+      return path_beside(app, "-" + app.panel + ".txt");
+    case Ask::panel_picture:
+      return path_beside(app, "-" + app.panel + ".png");
+    default:
+      return {};
+  }
+}
+
 /// The same command again closes it.
 template <Ask what>
 void open_palette(App& app) {
@@ -100,7 +133,7 @@ void open_palette(App& app) {
     app.palette = {};
     return;
   }
-  ask(app, what, what == Ask::save_session ? session_path(app) : what == Ask::save_program ? app.document.inputs().file_name : "");
+  ask(app, what, proposed_path(app, what));
 }
 
 void save(App& app) {
@@ -163,6 +196,9 @@ std::string needs_right_repair(const App& app) {
 std::string needs_wrong_repair(const App& app) {
   if (std::string why = needs_judged_repair(app); !why.empty()) return why;
   return written_repair(app)->is_right() ? "It is right: take it as it is." : "";
+void choose_theme(App& app, Theme theme) {
+  app.settings.theme = theme;
+  app.settings.follows_system = false;
 }
 
 void scale_by(App& app, float factor) { app.settings.scale = std::clamp(app.settings.scale * factor, least_scale, most_scale); }
@@ -205,8 +241,10 @@ const auto table = std::to_array<Command>({
     {"ir.whole", "Show the difference or the whole program", "D", needs_program,
      [](App& app) { app.view.whole_text = !app.view.whole_text; }},
     {"ir.compare-here", "Compare later steps with this one", "", needs_program,
-     [](App& app) { app.view.compare_with = app.document.shown()->steps()[app.step()].id; }},
-    {"ir.compare-previous", "Compare with the step before", "", needs_program, [](App& app) { app.view.compare_with.clear(); }},
+     [](App& app) { compare_with_step(app, app.document.shown()->steps()[app.step()].id); }},
+    {"ir.compare-previous", "Compare with the step before", "", needs_program, compare_with_previous},
+    {"ir.compare-with", "Compare with another step", "", needs_program, open_palette<Ask::compare_step>},
+    {"plan.compare-with", "Compare with another state of the history", "", needs_history, open_palette<Ask::compare_plan>},
     {"ir.copy", "Copy the program after the step", "Ctrl+Shift+C", needs_program, copy_program},
     {"decision.lock", "Lock or unlock the choice", "L", needs_decision, toggle_lock},
     {"decision.reset", "Give the choice back to the scheduler", "", needs_override, reset_decision},
@@ -214,13 +252,18 @@ const auto table = std::to_array<Command>({
     {"edit.undo", "Undo", "Ctrl+Z", needs_undo, [](App& app) { app.document.undo(); }},
     {"edit.redo", "Redo", "Ctrl+Y", needs_redo, [](App& app) { app.document.redo(); }},
     {"view.theme", "Light or dark", "", always,
-     [](App& app) { app.settings.theme = app.settings.theme == Theme::dark ? Theme::light : Theme::dark; }},
-    {"view.motion", "Animations on or off", "", always, [](App& app) { app.settings.reduced_motion = !app.settings.reduced_motion; }},
+     [](App& app) { choose_theme(app, app.settings.theme == Theme::dark ? Theme::light : Theme::dark); }},
+    {"view.theme-dark", "Dark colours", "", always, [](App& app) { choose_theme(app, Theme::dark); }},
+    {"view.theme-light", "Light colours", "", always, [](App& app) { choose_theme(app, Theme::light); }},
+    {"view.theme-system", "Colours as the desktop has them", "", always, [](App& app) { app.settings.follows_system = true; }},
     {"view.larger", "Larger", "Ctrl+=", needs_larger, [](App& app) { scale_by(app, scale_step); }},
     {"view.smaller", "Smaller", "Ctrl+-", needs_smaller, [](App& app) { scale_by(app, 1 / scale_step); }},
     {"view.usual-size", "Usual size", "Ctrl+0", always, [](App& app) { app.settings.scale = 1; }},
+    {"view.scale", "Choose the size of everything", "", always, open_palette<Ask::scale>},
+    {"view.reduced-motion", "Less motion, or as usual", "", always,
+     [](App& app) { app.settings.reduced_motion = !app.settings.reduced_motion; }},
     {"view.present", "Show the middle panel alone, or all", "F11", always,
-     [](App& app) { app.view.middle_alone = !app.view.middle_alone; }},
+     [](App& app) { app.view.alone = app.view.alone.empty() ? "middle" : ""; }},
     {"workspace.learn", "Learn: be led, try it yourself", "F2", always, [](App& app) { app.view.workspace = Workspace::learn; }},
     {"workspace.explore", "Explore: every step of the lowering", "F3", always, [](App& app) { app.view.workspace = Workspace::explore; }},
     {"workspace.tune", "Tune: run, compare, export", "F4", always, [](App& app) { app.view.workspace = Workspace::tune; }},
@@ -252,66 +295,24 @@ const auto table = std::to_array<Command>({
     {"export.cancel", "Cancel the export that waits for checks", "", needs_export, [](App& app) { app.exporter.cancel(); }},
     {"file.restore", "Open what was left when Fathom did not end properly", "", needs_left_behind, restore_left_behind},
     {"view.palette", "Commands", "Ctrl+K", always, open_palette<Ask::command>},
+    {"view.keys", "Keys: list and change them", "?", always, [](App& app) { open_overlay(app, Overlay::keys); }},
+    {"view.settings", "Settings", "Ctrl+,", always, [](App& app) { open_overlay(app, Overlay::settings); }},
+    {"edit.find", "Find in what the middle shows", "Ctrl+F", needs_text_view, find},
+    {"panel.alone", "Show this panel alone, or all", "", always, show_alone},
+    {"panel.copy-text", "Copy the text of this panel", "Alt+Shift+T", always, copy_panel_text},
+    {"panel.save-text", "Save the text of this panel as", "", always, open_palette<Ask::panel_text>},
+    {"panel.save-picture", "Save a picture of this panel as", "", needs_pictures, open_palette<Ask::panel_picture>},
+    {"help.tour", "Show the tour of the first minute", "", always, begin_tour},
+    {"help.glossary", "What does this word mean?", "", always, open_palette<Ask::glossary>},
     {"file.open", "Open a program or a session", "Ctrl+O", always, open_palette<Ask::open>},
     {"file.sample", "Open a sample", "", always, open_palette<Ask::sample>},
     {"file.save", "Save the session", "Ctrl+S", needs_program, save},
     {"file.save-as", "Save the session as", "Ctrl+Shift+S", needs_program, open_palette<Ask::save_session>},
     {"file.save-program", "Save the program text as", "", always, open_palette<Ask::save_program>},
+    {"file.export-report", "Export the whole lowering as an HTML page", "", needs_program, open_palette<Ask::save_report>},
     {"edit.history", "Go to a state of the history", "Ctrl+H", needs_program, open_palette<Ask::state>},
     {"app.quit", "Quit", "Ctrl+Q", always, [](App& app) { leave(app, [](App& at) { at.wants_to_quit = true; }); }},
 });
-
-// ---- keys ----
-struct Key {
-  std::string_view name;
-  ImGuiKey key;
-};
-constexpr std::array named_keys = std::to_array<Key>({{"Right", ImGuiKey_RightArrow},
-                                                      {"Left", ImGuiKey_LeftArrow},
-                                                      {"Up", ImGuiKey_UpArrow},
-                                                      {"Down", ImGuiKey_DownArrow},
-                                                      {"Home", ImGuiKey_Home},
-                                                      {"End", ImGuiKey_End},
-                                                      {"Space", ImGuiKey_Space},
-                                                      {"Escape", ImGuiKey_Escape},
-                                                      {"=", ImGuiKey_Equal},
-                                                      {"-", ImGuiKey_Minus},
-                                                      {".", ImGuiKey_Period},
-                                                      {",", ImGuiKey_Comma},
-                                                      {"Enter", ImGuiKey_Enter},
-                                                      {"PageUp", ImGuiKey_PageUp},
-                                                      {"PageDown", ImGuiKey_PageDown},
-                                                      {"F1", ImGuiKey_F1},
-                                                      {"F2", ImGuiKey_F2},
-                                                      {"F3", ImGuiKey_F3},
-                                                      {"F4", ImGuiKey_F4},
-                                                      {"F11", ImGuiKey_F11}});
-
-bool take(std::string_view& rest, std::string_view prefix) {
-  if (rest.substr(0, prefix.size()) != prefix) return false;
-  rest.remove_prefix(prefix.size());
-  return true;
-}
-
-ImGuiKey key_named(std::string_view name) {
-  for (const Key& each : named_keys)
-    if (each.name == name) return each.key;
-  if (name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') return static_cast<ImGuiKey>(ImGuiKey_A + (name[0] - 'A'));
-  if (name.size() == 1 && name[0] >= '0' && name[0] <= '9') return static_cast<ImGuiKey>(ImGuiKey_0 + (name[0] - '0'));
-  return ImGuiKey_None;
-}
-
-/// Exactly these keys, in this frame. While a text is edited only combinations with Ctrl count.
-bool is_pressed(std::string_view shortcut) {
-  const ImGuiIO& io = ImGui::GetIO();
-  const bool ctrl = take(shortcut, "Ctrl+"), shift = take(shortcut, "Shift+");
-  if (io.KeyCtrl != ctrl || io.KeyShift != shift || io.KeyAlt) return false;
-  if (io.WantTextInput && !ctrl) return false;
-  const ImGuiKey key = key_named(shortcut);
-  // A field that is edited has an undo of its own.
-  if ((key == ImGuiKey_Z || key == ImGuiKey_Y) && ImGui::GetInputTextState(ImGui::GetActiveID()) != nullptr) return false;
-  return key != ImGuiKey_None && ImGui::IsKeyPressed(key, true);
-}
 
 }  // namespace
 
@@ -340,15 +341,6 @@ bool run_command(App& app, std::string_view id) {
   if (command == nullptr || !command->disabled(app).empty()) return false;
   command->run(app);
   return true;
-}
-
-void run_shortcuts(App& app) {
-  if (ImGui::IsKeyPressed(ImGuiKey_F1, false)) run_command(app, "view.palette");
-  for (const Command& command : table)
-    if (!command.shortcut.empty() && is_pressed(command.shortcut)) {
-      run_command(app, command.id);
-      return;
-    }
 }
 
 }  // namespace fathom::ui

@@ -13,7 +13,7 @@ namespace fathom::ui {
 struct Command {
   std::string_view id;        ///< stable: settings and tests name it
   std::string_view title;     ///< a verb and what it acts on
-  std::string_view shortcut;  ///< "Ctrl+K", "Left"; may be empty
+  std::string_view shortcut;  ///< "Ctrl+K", "Left"; may be empty. What is bound now: shortcut_of (keys.hpp)
   /// Why it cannot be done now; empty: it can.
   std::string (*disabled)(const App&);
   void (*run)(App&);
@@ -26,7 +26,4 @@ bool run_command(App&, std::string_view id);
 void ask(App&, Ask, std::string query = {});
 /// Does what ends the open session; first asks where it has changes that no file has.
 void leave(App&, std::function<void(App&)> then);
-/// Runs what the keys of this frame ask for.
-void run_shortcuts(App&);
-
 }  // namespace fathom::ui

@@ -22,7 +22,7 @@ tl::unexpected<Diagnostics> nothing_open() {
 
 }  // namespace
 
-void Document::open(session::Inputs inputs) {
+void Document::open(session::Inputs inputs, bool is_kept) {
   compiling_.cancel();
   checking_.cancel();
   end_preview();
@@ -34,13 +34,17 @@ void Document::open(session::Inputs inputs) {
   opened_from_.clear();
   is_new_ = true;
   inputs_ = inputs;
+  dropped_.reset();
   text_ = inputs.source;
+  saved_version_ = version_;
+  saved_text_ = is_kept ? text_ : std::string();
   start(Kind::text, {}, [inputs = std::move(inputs)](const Head&) { return session::Session::open(inputs); });
 }
 
 void Document::open_session(std::string json, std::string path, std::string typed, std::function<void()> then) {
-  opening_ = Opening{std::move(path), std::move(typed), std::move(then)};
-  start(Kind::state, {}, [json = std::move(json)](const Head&) { return session::Session::from_json(json); });
+  start(
+      Kind::state, {}, [json = std::move(json)](const Head&) { return session::Session::from_json(json); },
+      Opening{std::move(path), std::move(typed), std::move(then)});
 }
 
 void Document::go_to_state(std::size_t place) {
@@ -100,10 +104,15 @@ void Document::type(std::string text) {
 bool Document::can_undo() const {
   return shown_ != nullptr && (shown_->session.can_undo() || text_ != shown_->compilation().inputs.source);
 }
-bool Document::can_redo() const { return shown_ != nullptr && shown_->session.can_redo(); }
+bool Document::has_dropped_text() const {
+  return dropped_ && shown_ != nullptr && dropped_->place == shown_->session.place_in_history() &&
+         text_ == shown_->compilation().inputs.source;
+}
+bool Document::can_redo() const { return shown_ != nullptr && (has_dropped_text() || shown_->session.can_redo()); }
 
 void Document::undo() {
   const bool only_text = shown_ != nullptr && text_ != shown_->compilation().inputs.source;
+  if (only_text) dropped_ = Dropped{text_, shown_->session.place_in_history()};
   start(Kind::state, {}, [only_text](const Head& head) -> Checked<session::Session> {
     if (!head.session) return nothing_open();
     session::Session next = *head.session;
@@ -113,6 +122,10 @@ void Document::undo() {
 }
 
 void Document::redo() {
+  if (has_dropped_text()) {
+    type(std::exchange(dropped_, std::nullopt)->text);
+    return;
+  }
   start(Kind::state, {}, [](const Head& head) -> Checked<session::Session> {
     if (!head.session) return nothing_open();
     session::Session next = *head.session;
@@ -131,39 +144,45 @@ const Check& Document::check(std::size_t step) const {
   return step < checks_.size() ? checks_[step] : pending;
 }
 
-void Document::start(Kind kind, std::string key, Make make) {
-  compiling_.start(std::move(key), [this, kind, head = head_, make = std::move(make)](const Cancel&, const auto& deliver) {
-    const auto begin = std::chrono::steady_clock::now();
-    Checked<session::Session> made = make(*head);
-    const auto end = std::chrono::steady_clock::now();
-    if (made) {
-      const bool is_other = !head->session || head->session->now().inputs.source != made->now().inputs.source;
-      *head = {*made, kind == Kind::text && is_other, end};
-    }
-    const double ms = std::chrono::duration<double, std::milli>(end - begin).count();
-    deliver([this, kind, ms, made = std::move(made)] {
-      const std::optional<Opening> opened = kind == Kind::state ? std::exchange(opening_, std::nullopt) : std::nullopt;
-      if (made) {
-        compile_ms_ = ms;
-        if (kind != Kind::choice) diagnostics_.clear();
-        if (kind != Kind::text) message_.clear();
-        if (kind == Kind::state) text_ = made->now().inputs.source;
-        publish(*made);
-        const bool is_recovered = opened && opened->path.empty();  // in no file yet: it counts as changed
-        if (is_recovered)
-          opened_from_.clear();
-        else if (is_new_ || opened)
-          saved_to(opened ? opened->path : std::string());
-        is_new_ = false;
-        if (opened && opened->then) opened->then();
-        if (opened && !opened->typed.empty() && opened->typed != text_) type(opened->typed);
-      } else if (kind == Kind::text) {
-        diagnostics_ = made.error();
-      } else {
-        message_ = sentence_of(made.error());
-      }
-    });
-  });
+void Document::start(Kind kind, std::string key, Make make, std::optional<Opening> opening) {
+  compiling_.start(std::move(key),
+                   [this, kind, head = head_, make = std::move(make), opening = std::move(opening)](const Cancel&, const auto& deliver) {
+                     const auto begin = std::chrono::steady_clock::now();
+                     Checked<session::Session> made = make(*head);
+                     const auto end = std::chrono::steady_clock::now();
+                     if (made) {
+                       const bool is_other = !head->session || head->session->now().inputs.source != made->now().inputs.source;
+                       *head = {*made, kind == Kind::text && is_other, end};
+                     }
+                     const double ms = std::chrono::duration<double, std::milli>(end - begin).count();
+                     deliver([this, kind, ms, opening, made = std::move(made)] {
+                       if (made) {
+                         compile_ms_ = ms;
+                         settle(kind, *made, opening);
+                       } else if (kind == Kind::text) {
+                         diagnostics_ = made.error();
+                       } else {
+                         message_ = sentence_of(made.error());
+                       }
+                     });
+                   });
+}
+
+void Document::settle(Kind kind, const session::Session& made, const std::optional<Opening>& opened) {
+  if (kind != Kind::choice) diagnostics_.clear();
+  if (kind != Kind::text) message_.clear();
+  if (kind == Kind::state) text_ = made.now().inputs.source;
+  const bool is_as_opened = is_new_ && made.now().inputs.source == saved_text_;  // a program that had to be mended first is changed
+  publish(made);
+  if (opened && opened->path.empty())  // recovered, in no file yet: it counts as changed
+    opened_from_.clear();
+  else if (opened || is_as_opened)
+    saved_to(opened ? opened->path : std::string());
+  is_new_ = false;
+  if (kind != Kind::state || opened) dropped_.reset();
+  if (!opened) return;
+  if (opened->then) opened->then();
+  if (!opened->typed.empty() && opened->typed != text_) type(opened->typed);
 }
 
 void Document::publish(session::Session session) {

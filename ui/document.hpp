@@ -46,8 +46,8 @@ class Document {
 
   explicit Document(const std::function<void()>& wake) : compiling_(wake), checking_(wake), previewing_(wake) {}
 
-  /// Replaces everything; the text is kept even where it does not compile.
-  void open(session::Inputs);
+  /// Replaces everything; the text is kept even where it does not compile. `is_kept`: some file has it as it is.
+  void open(session::Inputs, bool is_kept = true);
   /// A session file's content: states, history, choices, and the text as it was typed. What is open stays where it is none.
   /// `then` runs when it is open. An empty `path`: it belongs to no file yet.
   void open_session(std::string json, std::string path, std::string typed, std::function<void()> then = {});
@@ -60,7 +60,7 @@ class Document {
   [[nodiscard]] const Preview* previewed() const { return preview_ ? &*preview_ : nullptr; }
   /// What is typed: compiled as soon as nothing newer is there.
   void type(std::string text);
-  /// Text that does not compile counts as the newest state: undo brings back the last that did.
+  /// Text that does not compile counts as the newest state: undo brings back the last that did, and redo the text.
   void undo();
   void redo();
   [[nodiscard]] bool can_undo() const;
@@ -111,7 +111,10 @@ class Document {
     std::function<void()> then;
   };
   using Make = std::function<Checked<session::Session>(const Head&)>;
-  void start(Kind, std::string key, Make);
+  void start(Kind, std::string key, Make, std::optional<Opening> = std::nullopt);
+  /// A new state is there: what of the document belongs to it.
+  void settle(Kind, const session::Session&, const std::optional<Opening>&);
+  [[nodiscard]] bool has_dropped_text() const;
   void publish(session::Session);
   void check_again();
 
@@ -119,8 +122,13 @@ class Document {
   std::string text_, opened_from_, saved_text_;
   Diagnostics diagnostics_;
   std::string message_;
-  std::optional<Opening> opening_;
   bool is_new_ = false;  ///< the program was opened and has not been shown yet
+  /// Text that did not compile when undo took it away, and the state over which it stood.
+  struct Dropped {
+    std::string text;
+    std::size_t place = 0;
+  };
+  std::optional<Dropped> dropped_;
   std::shared_ptr<const Shown> shown_;
   std::optional<Preview> preview_;
   std::vector<Check> checks_;

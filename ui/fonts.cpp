@@ -22,6 +22,7 @@ constexpr std::array styles = std::to_array<Style>({
     {Font::code_bold, "mono_bold", "fallback_mono", 13, false},
     {Font::lesson, "sans", "fallback", 16, false},
     {Font::lesson_code, "mono", "fallback_mono", 15, false},
+    {Font::number, "sans_bold", "fallback", 24, false},
 });
 constexpr std::array maths_faces = {"maths", "maths_italic", "maths_size1", "maths_size2", "maths_size3", "maths_size4"};
 constexpr float maths_em = 16;

@@ -16,7 +16,7 @@ extern const unsigned embedded_fonts_count;
 /// Code points that the faces were made for, as Dear ImGui takes them: pairs of ends, then 0.
 extern const ImWchar text_ranges[], icon_ranges[], maths_ranges[];
 
-enum class Font : unsigned char { caption, body, body_bold, head, code, code_bold, lesson, lesson_code };
+enum class Font : unsigned char { caption, body, body_bold, head, code, code_bold, lesson, lesson_code, number };
 /// Faces of formulas: upright, italic, and the four sizes of fences and big operators.
 enum class MathsFace : unsigned char { upright, italic, size1, size2, size3, size4 };
 

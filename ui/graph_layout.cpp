@@ -97,4 +97,50 @@ GraphLayout lay_out_graph(const std::vector<ImVec2>& sizes, const std::vector<Gr
   return layout;
 }
 
+GroupedLayout lay_out_groups(const std::vector<ImVec2>& sizes, const std::vector<int>& groups, const std::vector<ImVec2>& titles,
+                             const std::vector<GraphEdge>& edges, float space) {
+  // Each group is laid out by itself and then stands as one node among the others.
+  std::vector<std::vector<std::size_t>> members(titles.size());
+  std::vector<std::size_t> outer(sizes.size()), inner(sizes.size(), 0);
+  std::vector<ImVec2> outer_sizes(titles.size());
+  for (std::size_t n = 0; n < sizes.size(); ++n) {
+    if (groups[n] >= 0) {
+      outer[n] = static_cast<std::size_t>(groups[n]);
+      inner[n] = members[outer[n]].size();
+      members[outer[n]].push_back(n);
+    } else {
+      outer[n] = outer_sizes.size();
+      outer_sizes.push_back(sizes[n]);
+    }
+  }
+  std::vector<GraphLayout> inside(titles.size());
+  for (std::size_t g = 0; g < titles.size(); ++g) {
+    std::vector<ImVec2> own;
+    for (const std::size_t n : members[g]) own.push_back(sizes[n]);
+    std::vector<GraphEdge> own_edges;
+    for (const GraphEdge& edge : edges)
+      if (groups[edge.from] == static_cast<int>(g) && groups[edge.to] == static_cast<int>(g))
+        own_edges.push_back({inner[edge.from], inner[edge.to]});
+    inside[g] = lay_out_graph(own, own_edges, space);
+    outer_sizes[g] = {std::max(inside[g].size.x, titles[g].x) + space, inside[g].size.y + titles[g].y + space};
+  }
+  std::vector<GraphEdge> outer_edges;
+  for (const GraphEdge& edge : edges) outer_edges.push_back({outer[edge.from], outer[edge.to]});
+  const GraphLayout whole = lay_out_graph(outer_sizes, outer_edges, space);
+  GroupedLayout out{{std::vector<ImVec2>(sizes.size()), whole.size}, {}};
+  for (std::size_t n = 0; n < sizes.size(); ++n) {
+    const ImVec2 at = whole.places[outer[n]];
+    out.nodes.places[n] = at;
+    if (groups[n] < 0) continue;
+    const std::size_t g = outer[n];
+    const float left = (outer_sizes[g].x - inside[g].size.x) / 2;
+    out.nodes.places[n] = {at.x + left + inside[g].places[inner[n]].x, at.y + space / 2 + titles[g].y + inside[g].places[inner[n]].y};
+  }
+  for (std::size_t g = 0; g < titles.size(); ++g) {
+    const ImVec2 at = whole.places[g];
+    out.hulls.push_back({at, {at.x + outer_sizes[g].x, at.y + outer_sizes[g].y}});
+  }
+  return out;
+}
+
 }  // namespace fathom::ui

@@ -20,4 +20,16 @@ struct GraphLayout {
 /// `sizes` of the nodes; between them stand at least `space`, between layers twice as much.
 [[nodiscard]] GraphLayout lay_out_graph(const std::vector<ImVec2>& sizes, const std::vector<GraphEdge>&, float space);
 
+/// A rectangle around the nodes of a group, with room for its title above them.
+struct GraphHull {
+  ImVec2 min, max;
+};
+struct GroupedLayout {
+  GraphLayout nodes;
+  std::vector<GraphHull> hulls;  ///< by a group's number
+};
+/// Nodes of a group (their number in `groups`; below 0: of none) stand together and nothing else between them. `titles`: sizes.
+[[nodiscard]] GroupedLayout lay_out_groups(const std::vector<ImVec2>& sizes, const std::vector<int>& groups,
+                                           const std::vector<ImVec2>& titles, const std::vector<GraphEdge>&, float space);
+
 }  // namespace fathom::ui

@@ -66,7 +66,8 @@ std::string Mirror::text_of(std::string_view panel) const {
   const std::string prefix = std::string(panel) + "/";
   std::string out;
   for (const MirrorItem& item : shown_)
-    if (!item.text.empty() && item.kind != "word" && (item.id == panel || item.id.compare(0, prefix.size(), prefix) == 0))
+    if (!item.text.empty() && item.kind != "word" && item.kind != "term" &&
+        (item.id == panel || item.id.compare(0, prefix.size(), prefix) == 0))
       out += item.text + "\n";
   return out;
 }

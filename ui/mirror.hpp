@@ -32,15 +32,18 @@ class Mirror {
   /// An item that the keyboard reaches: does it have the focus, by keyboard? Call it before `add`, once a frame.
   [[nodiscard]] bool focusable(std::string_view id);
   void focus(std::string path) { focused_ = std::move(path); }
+  /// As Tab does: the item shows its ring and takes keys.
+  void reach(std::string path) { focused_ = std::move(path), by_keyboard_ = true; }
   /// Tab goes on from here; the item was reached by mouse, so that it shows no ring and takes no keys.
   void touch(std::string path) { focused_ = std::move(path), by_keyboard_ = false; }
   [[nodiscard]] const std::string& focused() const { return focused_; }
+  [[nodiscard]] bool is_by_keyboard() const { return by_keyboard_; }
 
   /// Of the last whole frame.
   [[nodiscard]] const std::vector<MirrorItem>& items() const { return shown_; }
   [[nodiscard]] const MirrorItem* find(std::string_view path) const;
   [[nodiscard]] std::string json() const;
-  /// Texts of the panel in reading order; words of code are in their lines already.
+  /// Texts of the panel in reading order; words of code, and terms, are in their lines already.
   [[nodiscard]] std::string text_of(std::string_view panel) const;
 
  private:

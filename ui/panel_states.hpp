@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assembly.hpp"
 #include "graph_layout.hpp"
 #include "theme.hpp"
 #include "widgets/canvas.hpp"
@@ -35,8 +36,9 @@ struct IrState {
     std::size_t step = 0, before = 0;
     bool whole = true;
     Theme theme = Theme::dark;
-    std::string preview;    ///< SITE=CHOICE that is previewed; empty: none
-    std::vector<int> open;  ///< first lines of folds that were opened
+    std::string preview;                    ///< SITE=CHOICE that is previewed; empty: none
+    std::optional<std::size_t> other_plan;  ///< place in the history
+    std::vector<int> open;                  ///< first lines of folds that were opened
     friend bool operator==(const Made&, const Made&) = default;
   } made;
   std::vector<widgets::TextLine> lines;
@@ -52,6 +54,7 @@ struct CodeState {
   } made;
   bool llvm_ir = false;
   std::vector<widgets::TextLine> lines;  ///< their tags: lines of the Kernel program
+  std::optional<HotLoop> loop;           ///< of the assembly
   std::optional<std::size_t> over;       ///< the line under the mouse, in the last frame
   widgets::TextViewState text;
 };
@@ -67,26 +70,34 @@ struct DerivationState {
 /// A statement or an argument of the graph of the Math level.
 struct GraphNode {
   std::string name, type, formula;
-  int group = -1;  ///< statements that share a loop nest have one number
+  int group = -1;                         ///< statements that share a loop nest have one number
+  bool is_new = false, is_other = false;  ///< in a preview: not there before, or with another formula
 };
 
 struct GraphState {
   struct Made {
     std::uint64_t version = 0;
     std::size_t step = 0;
-    float scale = 0;  ///< of the fonts: sizes of nodes follow it
+    float scale = 0;      ///< of the fonts: sizes of nodes follow it
+    std::string preview;  ///< SITE=CHOICE that is previewed; empty: none
     friend bool operator==(const Made&, const Made&) = default;
   } made;
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
+  std::vector<std::string> group_titles;  ///< "loop over j", by a group's number
   std::vector<ImVec2> sizes;
-  GraphLayout layout;
+  GroupedLayout layout;
   widgets::CanvasState canvas;
+  std::string search;
+  bool search_is_open = false;
+  bool asks_search = false;  ///< by a key: the field gets the keys in the next frame
 };
 
 struct CardState {
   std::map<std::string, DerivationState> derivations;  ///< by consumer
   std::string open;                                    ///< consumer whose derivation is shown; empty: none
+  struct Laws;                                         ///< boxes of the step's laws, kept while nothing that they depend on changes
+  std::shared_ptr<Laws> laws;
 };
 
 /// The lesson's column.

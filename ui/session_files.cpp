@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -154,13 +155,20 @@ bool ends_with(const std::string& text, std::string_view end) {
 }
 
 constexpr std::string_view session_ending = ".session.json";
+constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
+
+/// What there is to keep where nothing has compiled yet.
+Json unfinished(const App& app) {
+  return {{"fathom-unfinished", 1}, {"file", app.document.inputs().file_name}, {"target", app.document.inputs().target}};
+}
 
 }  // namespace
 
 std::string session_file(const App& app) {
-  Json json = app.document.shown() == nullptr ? Json::object() : Json::parse(app.document.shown()->session.to_json());
+  Json json = app.document.shown() == nullptr ? unfinished(app) : Json::parse(app.document.shown()->session.to_json());
   const View& view = app.view;
   json["typed"] = app.document.text();
+  json["form"] = {{"crlf", app.form.crlf}, {"mark", app.form.mark}};
   json["view"] = {{"workspace", name_of(view.workspace)},
                   {"step", view.step},
                   {"tab", name_of(view.tab)},
@@ -189,6 +197,11 @@ void restore_trials(App& app, const std::string& text) {
 void restore_view(App& app, const std::string& text) {
   const Json json = parsed(text);
   if (!json.is_object() || !json.contains("view") || !json.at("view").is_object()) return;
+  app.form = {};
+  if (const auto form = json.find("form"); form != json.end() && form->is_object()) {
+    take(*form, "crlf", app.form.crlf);
+    take(*form, "mark", app.form.mark);
+  }
   const Json& from = json.at("view");
   View& view = app.view;
   std::string workspace, tab;
@@ -215,6 +228,16 @@ void restore_view(App& app, const std::string& text) {
   if (from.contains("tune") && from.at("tune").is_object()) take_tune(from.at("tune"), view.tune);
 }
 
+std::optional<Unfinished> unfinished_text(const std::string& text) {
+  const Json json = parsed(text);
+  if (!json.is_object() || !json.contains("fathom-unfinished")) return std::nullopt;
+  Unfinished found;
+  take(json, "file", found.file_name);
+  take(json, "target", found.target);
+  take(json, "typed", found.text);
+  return found;
+}
+
 std::string typed_text(const std::string& text) {
   const Json json = parsed(text);
   std::string typed;
@@ -222,25 +245,59 @@ std::string typed_text(const std::string& text) {
   return typed;
 }
 
-std::string session_path(const App& app) {
+std::string path_beside(const App& app, const std::string& ending) {
   std::string file = app.document.opened_from().empty() ? app.document.inputs().file_name : app.document.opened_from();
-  if (ends_with(file, session_ending)) return file;
-  constexpr std::string_view program_ending = ".fathom";
-  if (ends_with(file, program_ending)) file.resize(file.size() - program_ending.size());
-  return (file.empty() ? "session" : file) + std::string(session_ending);
+  for (const std::string_view known : {session_ending, std::string_view(".fathom")})
+    if (ends_with(file, known)) file.resize(file.size() - known.size());
+  return (file.empty() ? "session" : file) + ending;
 }
 
+std::string session_path(const App& app) { return path_beside(app, std::string(session_ending)); }
+
 void save_session(App& app, const std::string& path) {
-  const auto error = write_whole(path, session_file(app));
-  app.document.say(error ? *error : fmt::format("Saved: {}", path));
+  const std::string whole = whole_path(path);
+  const auto error = write_whole(whole, session_file(app));
+  app.document.say(error ? *error : fmt::format("Saved: {}", whole));
   if (error) return;
-  app.document.saved_to(path);
+  app.document.saved_to(whole);
   app.trials.saved();
 }
 
 void save_program(App& app, const std::string& path) {
-  const auto error = write_whole(path, app.document.text());
+  const auto error = write_whole(whole_path(path), in_form(app.document.text(), app.form));
   app.document.say(error ? *error : fmt::format("Saved: {}", path));
+}
+
+void save_report(App& app, const std::string& path) {
+  const auto error = write_whole(whole_path(path), session::report_html(app.document.shown()->compilation()));
+  app.document.say(error ? *error : fmt::format("Saved: {}", path));
+}
+
+std::string plain_text(std::string text, FileForm& form) {
+  form = {};
+  form.mark = text.compare(0, utf8_mark.size(), utf8_mark) == 0;
+  if (form.mark) text.erase(0, utf8_mark.size());
+  form.crlf = text.find("\r\n") != std::string::npos;
+  if (!form.crlf) return text;
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') plain += text[i];
+  return plain;
+}
+
+std::string in_form(const std::string& text, FileForm form) {
+  std::string out(form.mark ? utf8_mark : std::string_view());
+  for (const char c : text) {
+    if (c == '\n' && form.crlf) out += '\r';
+    out += c;
+  }
+  return out;
+}
+
+std::string whole_path(const std::string& typed) {
+  const char* home = std::getenv("HOME");
+  const bool is_short = !typed.empty() && typed[0] == '~' && (typed.size() == 1 || typed[1] == '/');
+  return is_short && home != nullptr ? home + typed.substr(1) : typed;
 }
 
 std::optional<std::string> write_whole(const std::string& path, const std::string& text) {

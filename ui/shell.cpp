@@ -2,6 +2,10 @@
 
 #include <imgui.h>
 
+#include <array>
+#include <string>
+#include <utility>
+
 #include "panels/panels.hpp"
 
 namespace fathom::ui {
@@ -9,10 +13,34 @@ namespace {
 
 using widgets::Box;
 
+/// One panel, and tabs to choose it.
+void one_column(App& app, const Box& box) {
+  constexpr std::array<std::pair<const char*, const char*>, 3> choices = {
+      {{"steps", "Steps"}, {"middle", "Program"}, {"card", "This step"}}};
+  std::string shown = "middle";
+  for (const auto& [id, title] : choices)
+    if (app.view.alone == id) shown = id;
+  {
+    const MirrorScope scope("column");
+    ImGui::SetCursorScreenPos(box.min);
+    for (const auto& [id, title] : choices) {
+      if (widgets::tab(id, title, shown == id)) app.view.alone = id;
+      ImGui::SameLine(0, 0);
+    }
+  }
+  const Box below{{box.min.x, box.min.y + metrics().panel_head + gap(1)}, box.max};
+  if (shown == "steps") return panels::steps(app, below);
+  if (shown == "card") return panels::step_card(app, below);
+  panels::middle(app, below);
+}
+
 /// Left, middle and right panel with what moves the borders between them, or the middle one alone.
 void explore(App& app, const Box& box) {
   const float between = gap(2);
-  if (app.view.middle_alone) return panels::middle(app, box);
+  if (panels::is_narrow()) return one_column(app, box);
+  if (app.view.alone == "steps") return panels::steps(app, box);
+  if (app.view.alone == "card") return panels::step_card(app, box);
+  if (app.view.alone == "middle") return panels::middle(app, box);
   const float left = box.min.x + app.view.left * box.width(), right = box.max.x - app.view.right * box.width();
   panels::steps(app, {box.min, {left - between / 2, box.max.y}});
   panels::middle(app, {{left + between / 2, box.min.y}, {right - between / 2, box.max.y}});
@@ -22,6 +50,21 @@ void explore(App& app, const Box& box) {
   float kept = 1 - app.view.right;
   widgets::splitter("right", {{right - between / 2, box.min.y}, {right + between / 2, box.max.y}}, true, kept, box.width(), 0.55F, 0.82F);
   app.view.right = 1 - kept;
+}
+
+/// A double click on a panel's head gives it all the place, and takes it back.
+void answer_heads(App& app) {
+  const std::string head = widgets::double_clicked_head();
+  if (head.empty()) return;
+  const bool has_columns = app.view.workspace != Workspace::tune;
+  if (has_columns) app.view.alone = app.view.alone.empty() ? head : "";
+}
+
+void over_workspace(App& app) {
+  if (app.overlay.open == Overlay::keys) panels::keys_sheet(app);
+  if (app.overlay.open == Overlay::settings) panels::settings(app);
+  panels::tour(app);
+  panels::scale_question(app);
 }
 
 }  // namespace
@@ -57,8 +100,10 @@ void draw_shell(App& app) {
       panels::tune(app, workspace);
       break;
   }
+  answer_heads(app);
   panels::status(app, {{0, size.y - sizes.status}, size});
   ImGui::End();
+  over_workspace(app);
   panels::palette(app);
 }
 

@@ -24,7 +24,9 @@ session::Inputs inputs_of(const std::string& file, std::string source, std::stri
   return inputs;
 }
 
-void open_text(App& app, const std::string& name, std::string text, const std::string& target, bool is_recovered = false) {
+void open_text(App& app, const std::string& name, const std::string& bytes, const std::string& target, bool is_recovered = false) {
+  FileForm form;
+  std::string text = plain_text(bytes, form);
   const auto clear_view = [&app] {
     app.view.step.clear();
     app.view.compare_with.clear();
@@ -48,6 +50,14 @@ void open_text(App& app, const std::string& name, std::string text, const std::s
     return app.document.open_session(std::move(text), is_recovered ? std::string() : name, std::move(typed), std::move(then));
   }
   clear_view();
+  app.form = form;
+  if (is_json) {
+    if (auto kept = unfinished_text(text)) {
+      restore_view(app, text);
+      app.document.open(inputs_of(kept->file_name, std::move(kept->text), kept->target.empty() ? target : kept->target), /*is_kept=*/false);
+      return;
+    }
+  }
   app.document.open(inputs_of(name, std::move(text), target));
 }
 
@@ -90,6 +100,7 @@ tl::expected<Start, std::string> parse_start(const std::vector<std::string>& arg
       good = parse_size(value, start);
     } else if (option == "--theme") {
       start.has_look = true;
+      start.settings.follows_system = false;
       start.settings.theme = value == "light" ? Theme::light : Theme::dark;
       good = value == "light" || value == "dark";
     } else if (option == "--scale") {
@@ -119,16 +130,17 @@ void open_sample(App& app, const session::Sample& sample) {
 }
 
 void open_recovered(App& app, const std::string& path) {
-  auto text = read_whole(path);
+  const auto text = read_whole(path);
   if (!text) return app.document.say(fmt::format("{} cannot be read.", path));
-  open_text(app, path, *std::move(text), app.document.inputs().target, /*is_recovered=*/true);
+  open_text(app, path, *text, app.document.inputs().target, /*is_recovered=*/true);
 }
 
-void open_file(App& app, const std::string& path) {
+void open_file(App& app, const std::string& typed) {
+  const std::string path = whole_path(typed);
   const std::string target = app.document.inputs().target.empty() ? "x86-64" : app.document.inputs().target;
-  auto text = read_whole(path);
+  const auto text = read_whole(path);
   if (!text) return app.document.say(fmt::format("{} cannot be read.", path));
-  open_text(app, path, *std::move(text), target);
+  open_text(app, path, *text, target);
 }
 
 void open_start(App& app, const Start& start) {
@@ -139,8 +151,8 @@ void open_start(App& app, const Start& start) {
     const session::Sample& sample = named != all.end() ? *named : all.front();
     return open_text(app, sample.name + ".fathom", sample.text, start.target);
   }
-  auto text = read_whole(start.file);
-  if (text) return open_text(app, start.file, *std::move(text), start.target);
+  const auto text = read_whole(start.file);
+  if (text) return open_text(app, start.file, *text, start.target);
   open_text(app, all.front().name + ".fathom", all.front().text, start.target);
   app.document.say(fmt::format("{} cannot be read and is no sample; the first sample is open instead.", start.file));
 }

@@ -11,8 +11,8 @@ struct Palette {
 };
 constexpr Palette dark = {{0x14171C, 0x1B1F26, 0x242A33, 0x333B47, 0xE6E9EE, 0x9AA5B4, 0x5AA9FF, 0x4CC38A, 0xF0B429, 0xFF7B72},
                           {0x56B4E9, 0xE69F00, 0x2BC298, 0xFF8A5B, 0xE08DC0, 0xF0E442, 0xB6A6FF, 0xB8C0CC}};
-constexpr Palette light = {{0xF4F5F7, 0xFFFFFF, 0xEEF1F4, 0xD5DBE2, 0x1B2129, 0x5A6675, 0x0A62C9, 0x0B7A4B, 0x8A5A00, 0xB3261E},
-                           {0x005F99, 0x9A5B00, 0x00694C, 0xB53C00, 0x9B3D78, 0x6F6500, 0x5B45C2, 0x4F5965}};
+constexpr Palette light = {{0xF4F5F7, 0xFFFFFF, 0xEEF1F4, 0xD5DBE2, 0x1B2129, 0x5A6675, 0x0A62C9, 0x0A7045, 0x8A5A00, 0xB3261E},
+                           {0x005F99, 0x955800, 0x00694C, 0xB53C00, 0x9B3D78, 0x6F6500, 0x5B45C2, 0x4F5965}};
 
 const Palette* palette = &dark;
 float scale = 1;
@@ -27,6 +27,7 @@ ImU32 packed(unsigned rgb, float opacity = 1) {
 Theme current_theme() { return palette == &dark ? Theme::dark : Theme::light; }
 ImU32 colour(Role role) { return packed(palette->roles[static_cast<std::size_t>(role)]); }
 ImU32 faded(Role role, float opacity) { return packed(palette->roles[static_cast<std::size_t>(role)], opacity); }
+ImU32 picked_ground() { return faded(Role::accent, 0.10F); }
 ImU32 entity_colour(std::size_t number) { return packed(palette->entities[number % palette->entities.size()]); }
 ImU32 faded_entity(std::size_t number, float opacity) { return packed(palette->entities[number % palette->entities.size()], opacity); }
 ImVec4 as_vec4(ImU32 packed_colour) { return ImGui::ColorConvertU32ToFloat4(packed_colour); }

@@ -16,6 +16,8 @@ void apply_theme(Theme, float scale);
 [[nodiscard]] Theme current_theme();
 [[nodiscard]] ImU32 colour(Role);
 [[nodiscard]] ImU32 faded(Role, float opacity);
+/// Behind what is picked of a list: every role can be read on it.
+[[nodiscard]] ImU32 picked_ground();
 /// Colour of a tensor of the source, by its number (session::Provenance::colour).
 [[nodiscard]] ImU32 entity_colour(std::size_t);
 [[nodiscard]] ImU32 faded_entity(std::size_t, float opacity);

@@ -47,7 +47,7 @@ std::string sentence_of(const Check& check) {
   const std::string sign = sign_of(check.status);
   switch (check.status) {
     case CheckStatus::passed:
-      return fmt::format("{} {}, max error {:.1e} of {:.1e} allowed", sign,
+      return fmt::format("{} {}, error {:.1e} of {:.1e} allowed", sign,
                          check.cases.size() == 1 ? "1 case" : fmt::format("{} cases", check.cases.size()), check.max_error.value_or(0),
                          check.bound.value_or(0));
     case CheckStatus::pending:

@@ -14,7 +14,7 @@ namespace fathom::ui {
 [[nodiscard]] const char* sign_of(CheckStatus);
 [[nodiscard]] Role role_of(CheckStatus);
 [[nodiscard]] Role role_of(Severity);
-/// "✓ 36 cases, max error 3.1e-07 of 5.6e-06 allowed"
+/// "✓ 36 cases, error 3.1e-07 of 5.6e-06 allowed"
 [[nodiscard]] std::string sentence_of(const Check&);
 /// "2.00 GiB → 128 MiB", or the one where nothing changed.
 [[nodiscard]] std::string change_of(const std::string& before, const std::string& after);

@@ -58,31 +58,59 @@ Inputs inputs_from(const Json& json) {
   return inputs;
 }
 
+/// What the compilation chose at the site, whoever said so; empty: it has no such site.
+std::string choice_at(const Compilation& state, const std::string& site) {
+  for (const Decision& decision : state.record.decisions)
+    if (decision.site == site) return decision.choice;
+  return {};
+}
+
+std::string from_to(const std::string& what, const std::string& before, const std::string& after) {
+  if (before == after) return fmt::format("{}: {}, now by you", what, after);
+  return before.empty() ? fmt::format("{}: {}", what, after) : fmt::format("{}: {} → {}", what, before, after);
+}
+
 /// The choice that one trace has and the other has not, or has otherwise.
-std::optional<std::string> choice_changed(const Trace& before, const Trace& after) {
-  for (const TraceEntry& entry : after.entries) {
-    const TraceEntry* old = before.find(entry.site);
+std::optional<std::string> choice_changed(const Compilation& before, const Compilation& after) {
+  for (const TraceEntry& entry : after.inputs.trace.entries) {
+    const TraceEntry* old = before.inputs.trace.find(entry.site);
     if (old != nullptr && *old == entry) continue;
     const bool only_lock = old != nullptr ? old->choice == entry.choice : entry.locked;
     if (only_lock) return fmt::format("{} {}", entry.locked ? "locked" : "unlocked", entry.site);
-    return fmt::format("{} = {}", entry.site, entry.choice);
+    return from_to(entry.site, old != nullptr ? old->choice : choice_at(before, entry.site), entry.choice);
   }
-  for (const TraceEntry& entry : before.entries)
-    if (after.find(entry.site) == nullptr) return entry.site + " given back";
+  for (const TraceEntry& entry : before.inputs.trace.entries)
+    if (after.inputs.trace.find(entry.site) == nullptr)
+      return fmt::format("{} given back: {} → {}", entry.site, entry.choice, choice_at(after, entry.site));
   return std::nullopt;
 }
 
-std::string change_between(const Inputs& before, const Inputs& after) {
-  if (before.source != after.source) return "text edited";
-  if (before.target != after.target) return "target " + after.target;
-  if (auto choice = choice_changed(before.trace, after.trace)) return *choice;
-  for (const auto& [name, value] : after.dims) {
-    const auto old = before.dims.find(name);
-    if (old == before.dims.end() || old->second != value) return fmt::format("{} = {}", name, value);
+std::string size_of(const Compilation& state, const std::string& dimension) {
+  for (const math::Dimension& each : state.program.dims)
+    if (each.name.text() == dimension) return std::to_string(each.value);
+  return {};
+}
+
+std::string change_between(const Compilation& before, const Compilation& after) {
+  if (before.inputs.source != after.inputs.source) return "text edited";
+  if (before.inputs.target != after.inputs.target) return from_to("target", before.inputs.target, after.inputs.target);
+  if (auto choice = choice_changed(before, after)) return *choice;
+  for (const auto& [name, value] : after.inputs.dims) {
+    const auto old = before.inputs.dims.find(name);
+    if (old == before.inputs.dims.end() || old->second != value) return from_to(name, size_of(before, name), std::to_string(value));
   }
-  for (const auto& [name, value] : before.dims)
-    if (after.dims.count(name) == 0) return name + " as in the text";
+  for (const auto& [name, value] : before.inputs.dims)
+    if (after.inputs.dims.count(name) == 0) return fmt::format("{} as in the text: {} → {}", name, value, size_of(after, name));
   return "compiled again";
+}
+
+/// What is wrong with a file of another shape; the library's own words are for programmers.
+std::string damage(int kind) {
+  constexpr int missing_key = 403, wrong_type_from = 300, wrong_type_to = 399;
+  if (kind == missing_key) return "The session file is damaged: a part that every state has is missing.";
+  if (kind >= wrong_type_from && kind <= wrong_type_to)
+    return "The session file is damaged: a number, a text or a list stands where something else belongs.";
+  return "The session file is damaged.";
 }
 
 }  // namespace
@@ -133,7 +161,7 @@ Checked<Session> Session::from_json(std::string_view text) {
     session.at_ = std::min(json.at("at").get<std::size_t>(), session.states_.size() - 1);
     return session;
   } catch (const Json::exception& error) {
-    return fail(fmt::format("The session file is damaged: {}.", error.what()));
+    return fail(damage(error.id), "Open an older copy of it, or the program's own text.");
   }
 }
 
@@ -232,7 +260,7 @@ void Session::go_to(std::size_t place) { at_ = std::min(place, states_.size() - 
 
 std::vector<std::string> Session::history() const {
   std::vector<std::string> lines{"opened"};
-  for (std::size_t i = 1; i < states_.size(); ++i) lines.push_back(change_between(states_[i - 1]->inputs, states_[i]->inputs));
+  for (std::size_t i = 1; i < states_.size(); ++i) lines.push_back(change_between(*states_[i - 1], *states_[i]));
   return lines;
 }
 

@@ -33,6 +33,22 @@ class Session(unittest.TestCase):
 
     def test_a_whole_session(self):
         explorer = self.start("softmax")
+        # the tour of the first minute, once
+        explorer.click("tour/next")
+        explorer.until(lambda items: any(i["id"] == "tour/label" and i["text"] == "2 of 5" for i in items), "the tour goes on")
+        explorer.click("tour/skip")
+        explorer.until(lambda items: not any(i["id"].startswith("tour/") for i in items), "the tour ends")
+        # a picture of a panel
+        picture = os.path.join(self.folder, "steps.png")
+        explorer.command("Save a picture of this panel")
+        explorer.until(lambda items: any(i["id"] == "palette/save" for i in items), "the path of the picture is asked for")
+        explorer.key("ctrl+a")
+        explorer.type(picture)
+        explorer.key("Return")
+        explorer.until(lambda items: os.path.exists(picture), "the picture is written")
+        with open(picture, "rb") as file:
+            self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+        explorer.click("status/dismiss")
         # a sample, by the palette
         explorer.command("Open a sample")
         explorer.type("attention_nomask")
@@ -95,6 +111,7 @@ class Session(unittest.TestCase):
         explorer.quit()
         again = self.start(path)
         again.until(lambda items: any(i["id"] == step and i["selected"] for i in items), "the same step is looked at")
+        self.assertFalse(any(i["id"].startswith("tour/") for i in again.items()), "the tour comes once")
         again.until(lambda items: any(i["kind"] == "life" for i in items), "the selection is back")
         again.until(lambda items: {panel: again.text(panel) for panel in shown} == shown, "every panel shows what it showed")
         again.quit()

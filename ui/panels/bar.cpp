@@ -6,9 +6,11 @@
 #include "command.hpp"
 #include "command_button.hpp"
 #include "icons.hpp"
+#include "keys.hpp"
 #include "mirror.hpp"
 #include "panels/panels.hpp"
 #include "start.hpp"
+#include "widgets/menu.hpp"
 
 namespace fathom::ui::panels {
 namespace {
@@ -24,21 +26,13 @@ void target_menu(App& app) {
   const std::string now = app.document.inputs().target;
   widgets::ButtonOptions options = quiet(icons::chip);
   options.tip = "The machine that the program is lowered for";
-  options.look = widgets::Look::quiet;
-  if (widgets::button("target", now + " ▾", options)) ImGui::OpenPopup("targets");
-  ImGui::SetNextWindowPos({ImGui::GetItemRectMin().x, ImGui::GetItemRectMax().y + gap(1)}, ImGuiCond_Appearing);
-  if (!ImGui::BeginPopup("targets")) return;
-  if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::CloseCurrentPopup();
+  std::vector<widgets::MenuRow> rows;
   for (const Target& target : targets()) {
     const std::string name = target.name.text();
-    widgets::ButtonOptions row = quiet(nullptr);
-    row.selected = name == now;
-    if (widgets::button("target." + name, fmt::format("{}   {}", name, target.title), row)) {
-      app.document.change([name](session::Session& session) { return session.set_target(name); });
-      ImGui::CloseCurrentPopup();
-    }
+    rows.push_back({name, name, target.title, {}, name == now, false});
   }
-  ImGui::EndPopup();
+  if (const auto taken = widgets::menu_button("target", now + " ▾", options, rows))
+    app.document.change([name = rows[*taken].id](session::Session& session) { return session.set_target(name); });
 }
 
 struct WorkspaceTab {
@@ -53,11 +47,27 @@ constexpr std::array workspace_tabs = std::to_array<WorkspaceTab>(
 void workspaces(App& app, const Box& box) {
   float width = 0;
   for (const WorkspaceTab& each : workspace_tabs) width += widgets::button_width(each.title);
-  ImGui::SetCursorScreenPos({box.min.x + (box.width() - width) / 2, box.min.y + (box.height() - metrics().row) / 2});
+  ImVec2 at{box.min.x + (box.width() - width) / 2, box.min.y + (box.height() - metrics().panel_head) / 2};
   for (const WorkspaceTab& each : workspace_tabs) {
+    ImGui::SetCursorScreenPos(at);
     if (widgets::tab(each.id, each.title, app.view.workspace == each.workspace)) run_command(app, std::string("workspace.") + each.id);
-    ImGui::SameLine(0, 0);
+    at.x = ImGui::GetItemRectMax().x;
   }
+}
+
+/// What is open, and what was done to it.
+void file_and_changes(App& app) {
+  const std::string file = app.document.inputs().file_name;
+  const std::size_t slash = file.rfind('/');
+  widgets::ButtonOptions name = quiet(nullptr);
+  name.tip = file + ": show its text";
+  constexpr float longest = 40;  // gaps
+  const std::string short_name = widgets::cut_to(slash == std::string::npos ? file : file.substr(slash + 1), gap(longest), Font::body);
+  if (widgets::button("file", short_name, name)) run_command(app, "tab.program");
+  ImGui::SameLine();
+  command_button(app, "edit.undo", "edit.undo", {}, quiet(icons::undo));
+  ImGui::SameLine();
+  command_button(app, "edit.redo", "edit.redo", {}, quiet(icons::redo));
 }
 
 }  // namespace
@@ -66,29 +76,32 @@ void bar(App& app, const Box& box) {
   const MirrorScope scope("bar");
   ImGui::GetWindowDrawList()->AddRectFilled(box.min, box.max, colour(Role::panel));
   const float y = box.min.y + (box.height() - metrics().row) / 2;
-  ImGui::SetCursorScreenPos({box.min.x + gap(3), y});
+  const bool narrow = is_narrow(), has_room = box.width() >= gap(270);
+  ImGui::SetCursorScreenPos({box.min.x + (narrow ? gap(1) : gap(3)), y});
   ImGui::BeginGroup();
-  const std::string file = app.document.inputs().file_name;
-  const std::size_t slash = file.rfind('/');
-  widgets::ButtonOptions name = quiet(nullptr);
-  name.tip = file + ": show its text";
-  if (widgets::button("file", slash == std::string::npos ? file : file.substr(slash + 1), name)) run_command(app, "tab.program");
-  ImGui::SameLine();
-  command_button(app, "edit.undo", "edit.undo", {}, quiet(icons::undo));
-  ImGui::SameLine();
-  command_button(app, "edit.redo", "edit.redo", {}, quiet(icons::redo));
+  file_menu(app, has_room);
+  if (!narrow) {
+    ImGui::SameLine();
+    file_and_changes(app);
+  }
   ImGui::EndGroup();
   workspaces(app, box);
 
-  const float commands_width = widgets::button_width("Commands  Ctrl+K", icons::search);
-  const float target_width = widgets::button_width(app.document.inputs().target + " ▾", icons::chip);
-  const float theme_width = widgets::button_width("Light / dark");
-  ImGui::SetCursorScreenPos({box.max.x - commands_width - target_width - theme_width - 2 * gap(2) - gap(3), y});
-  target_menu(app);
-  ImGui::SameLine();
-  command_button(app, "view.theme", "view.theme", "Light / dark", quiet(nullptr));
-  ImGui::SameLine();
-  command_button(app, "view.palette", "view.palette", "Commands  Ctrl+K", quiet(icons::search));
+  const std::string commands = has_room ? "Commands  " + shortcut_of(app, *command_named("view.palette")) : std::string();
+  const std::string target = app.document.inputs().target + " ▾";
+  float width = widgets::button_width(commands, icons::search);
+  if (!narrow) width += widgets::button_width(target, icons::chip) + gap(2);
+  if (has_room) width += widgets::button_width("Light / dark") + gap(2);
+  ImGui::SetCursorScreenPos({box.max.x - width - (narrow ? gap(1) : gap(3)), y});
+  if (!narrow) {
+    target_menu(app);
+    ImGui::SameLine();
+  }
+  if (has_room) {
+    command_button(app, "view.theme", "view.theme", "Light / dark", quiet(nullptr));
+    ImGui::SameLine();
+  }
+  command_button(app, "view.palette", "view.palette", commands, quiet(icons::search));
 }
 
 }  // namespace fathom::ui::panels

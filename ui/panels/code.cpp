@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
+#include "assembly.hpp"
 #include "code_lines.hpp"
 #include "icons.hpp"
 #include "mirror.hpp"
@@ -57,19 +57,6 @@ std::vector<widgets::TextLine> lines_of_code(const App& app, const CodeText::Lis
   return lines;
 }
 
-/// The first line of the listing that is made for the longest block of the Kernel program: its main loop, as a rule.
-std::optional<std::size_t> main_loop(const std::vector<widgets::TextLine>& lines, const kernel::Module& module) {
-  const std::string text = print(module);
-  const auto all = session::lines_of(text);
-  const auto indentation = [&](std::size_t line) { return std::min(all[line - 1].find_first_not_of(' '), all[line - 1].size()); };
-  std::map<std::size_t, std::size_t> in_block;
-  for (std::size_t line = 1; line <= all.size(); ++line) ++in_block[indentation(line)];
-  const auto longest = std::max_element(in_block.begin(), in_block.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    if (lines[i].tag > 0 && lines[i].tag <= all.size() && indentation(lines[i].tag) == longest->first) return i;
-  return std::nullopt;
-}
-
 /// Above the text: the line of the Kernel program that the instruction under the mouse, or else at the caret, is made for.
 void made_for_line(const kernel::Module& module, const CodeState& state) {
   const std::size_t at = state.over.value_or(state.text.caret.line);
@@ -82,6 +69,27 @@ void made_for_line(const kernel::Module& module, const CodeState& state) {
     words = fmt::format("made for Kernel line {}: {}", line, whole.substr(std::min(whole.find_first_not_of(' '), whole.size())));
   }
   widgets::fitted("made-for", words, ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);
+}
+
+std::string report_of(const HotLoop& loop) {
+  return fmt::format("main loop: lines {} to {}, {} instructions, {} of them on vectors, {} that touch the stack", loop.first + 1,
+                     loop.last + 1, loop.instructions, loop.vector, loop.stack);
+}
+
+/// Compiler and machine on a line of their own.
+void maker(App& app, const CodeText& code) {
+  const float copy = widgets::button_width({}, icons::copy);
+  const float top = ImGui::GetCursorPosY();
+  ImGui::SetCursorPosY(top + (metrics().row - font(Font::caption)->FontSize) / 2);
+  const float width = std::min(widgets::measure(code.maker, Font::caption).x, ImGui::GetContentRegionAvail().x - copy - gap(1));
+  widgets::fitted("maker", code.maker, width, Role::muted, Font::caption);
+  ImGui::SameLine();
+  ImGui::SetCursorPosY(top);
+  widgets::ButtonOptions options;
+  options.icon = icons::copy;
+  options.look = widgets::Look::quiet;
+  options.tip = "Copy the compiler and its flags";
+  if (widgets::button("copy-maker", {}, options) && app.copy) app.copy(code.maker);
 }
 
 }  // namespace
@@ -111,17 +119,24 @@ void code(App& app) {
   option = {};
   option.look = widgets::Look::quiet;
   option.icon = icons::copy;
-  if (widgets::button("copy", "Copy", option) && app.copy) app.copy((state.llvm_ir ? answer->llvm_ir : answer->assembly).text);
-  ImGui::SameLine();
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (metrics().row - font(Font::caption)->FontSize) / 2);
-  widgets::fitted("maker", answer->maker, ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);
+  const CodeText::Listing& listing = state.llvm_ir ? answer->llvm_ir : answer->assembly;
+  if (widgets::button("copy", "Copy", option) && app.copy) app.copy(listing.text);
   const CodeState::Made wanted{app.document.version(), state.llvm_ir, current_theme()};
   if (!(state.made == wanted)) {
-    state.lines = lines_of_code(app, state.llvm_ir ? answer->llvm_ir : answer->assembly, last.module());
-    if (state.made.version != wanted.version || state.made.llvm_ir != wanted.llvm_ir)
-      state.text.reveal = main_loop(state.lines, last.module());
+    const bool is_another = state.made.version != wanted.version || state.made.llvm_ir != wanted.llvm_ir;
+    if (is_another) state.loop = state.llvm_ir ? std::nullopt : hot_loop(listing.text);
+    state.lines = lines_of_code(app, listing, last.module());
+    if (is_another) state.text.reveal = state.loop ? state.loop->first : 0;  // what people look for
     state.made = wanted;
   }
+  if (state.loop) {
+    ImGui::SameLine();
+    option.icon = nullptr;
+    option.tip = "The innermost loop with the most vector instructions";
+    if (widgets::button("main-loop", "Main loop", option)) state.text.reveal = state.loop->first;
+  }
+  maker(app, *answer);
+  if (state.loop) widgets::fitted("resources", report_of(*state.loop), ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);
   made_for_line(last.module(), state);
   const std::size_t step = app.document.shown()->steps().size() - 1;
   const auto events = widgets::text_view(

@@ -129,7 +129,7 @@ bool is_selected(Expr node, void* context) {
 
 /// A formula in a child window that scrolls where it is wider; returns the name under the mouse.
 std::string formula(const std::string& id, const widgets::MathsBox& box, float width, bool centred, Lighting& lighting) {
-  const widgets::MathsOptions options{ink_of, ground_of, is_selected, &lighting};
+  const widgets::MathsOptions options{ink_of, ground_of, &lighting, is_selected};
   const bool scrolls = box.width > width;
   const float air = gap(1);  // around what is lit, and what leans out
   const ImVec2 size{width, box.ascent + box.descent + 2 * air + (scrolls ? ImGui::GetStyle().ScrollbarSize : 0)};

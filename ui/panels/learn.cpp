@@ -34,7 +34,9 @@ void middle_column(App& app, const Box& box) {
 
 void learn(App& app, const Box& box) {
   const float between = gap(2);
-  if (app.view.middle_alone) return middle_column(app, box);
+  if (app.view.alone == "lesson") return lesson(app, box);
+  if (app.view.alone == "why") return why(app, box);
+  if (app.view.alone == "middle" || app.view.alone == "stage") return middle_column(app, box);
   const Columns columns = columns_of(ImGui::GetIO().DisplaySize.x);
   const float left = box.min.x + columns.left - between, right = box.max.x - columns.right + between;
   lesson(app, {box.min, {left, box.max.y}});

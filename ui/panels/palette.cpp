@@ -9,9 +9,14 @@
 #include <utility>
 
 #include "command.hpp"
+#include "compare.hpp"
+#include "glossary.hpp"
+#include "keys.hpp"
 #include "lesson.hpp"
 #include "mirror.hpp"
+#include "panel_export.hpp"
 #include "panels/panels.hpp"
+#include "scale.hpp"
 #include "session_files.hpp"
 #include "start.hpp"
 
@@ -23,6 +28,7 @@ struct Entry {
   std::string id, title, right;
   std::string disabled;  ///< why; empty: it can be taken
   std::function<void(App&)> take;
+  std::string whole = {};  ///< shown below the list while the entry is picked; may be empty
 };
 
 /// Do all letters of the query stand in the title, in order?
@@ -36,14 +42,30 @@ bool matches(std::string_view title, std::string_view query) {
   return true;
 }
 
+/// Do the letters stand there without others between?
+bool contains(std::string_view title, std::string_view query) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(title.begin(), title.end(), query.begin(), query.end(), same) != title.end();
+}
+
+/// What has the letters in one piece stands first, and what can be done before what cannot.
+void put_best_first(std::vector<Entry>& entries, std::string_view query) {
+  if (query.empty()) return;
+  const auto rank = [&](const Entry& entry) { return (contains(entry.title, query) ? 0 : 2) + (entry.disabled.empty() ? 0 : 1); };
+  std::stable_sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
+}
+
 std::vector<Entry> command_entries(App& app) {
   std::vector<Entry> entries;
   for (const Command& command : commands()) {
     if (!matches(command.title, app.palette.query)) continue;
     std::string why = command.disabled(app);
-    entries.push_back({std::string(command.id), std::string(command.title), why.empty() ? std::string(command.shortcut) : why, why,
+    entries.push_back({std::string(command.id), std::string(command.title), why.empty() ? shortcut_of(app, command) : why, why,
                        [run = command.run](App& at) { run(at); }});
   }
+  put_best_first(entries, app.palette.query);
   return entries;
 }
 
@@ -95,7 +117,7 @@ bool is_ours(const std::filesystem::path& path) {
 std::vector<std::string> files_like(const std::string& typed) {
   constexpr std::size_t most_files = 200;
   std::error_code error;
-  const std::filesystem::path given(typed.empty() ? "./" : typed);
+  const std::filesystem::path given(typed.empty() ? "./" : whole_path(typed));
   const std::filesystem::path folder = given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
   const std::string begin = given.filename().string();
   std::vector<std::string> found;
@@ -107,9 +129,9 @@ std::vector<std::string> files_like(const std::string& typed) {
       found.push_back((given.has_parent_path() ? (folder / name).string() : name) + (is_folder ? "/" : ""));
     if (found.size() > most_files) break;
   }
-  found.erase(std::remove(found.begin(), found.end(), typed), found.end());
+  found.erase(std::remove(found.begin(), found.end(), given.string()), found.end());
   std::sort(found.begin(), found.end());
-  if (!typed.empty() && std::filesystem::is_regular_file(given, error)) found.insert(found.begin(), typed);
+  if (!typed.empty() && std::filesystem::is_regular_file(given, error)) found.insert(found.begin(), given.string());
   return found;
 }
 
@@ -120,7 +142,7 @@ std::vector<Entry> file_entries(App& app) {
   palette.files_of = palette.query;
   std::vector<Entry> entries;
   for (const std::string& path : palette.files) {
-    const bool is_folder = path.back() == '/', is_typed = path == palette.query;
+    const bool is_folder = path.back() == '/', is_typed = path == whole_path(palette.query);
     entries.push_back({is_typed ? "file" : "file." + path,
                        path,
                        is_folder  ? "folder"
@@ -141,9 +163,58 @@ std::vector<Entry> file_entries(App& app) {
 std::vector<Entry> save_entries(const App& app, void (*save)(App&, const std::string&)) {
   const std::string path = app.palette.query;
   std::error_code error;
-  const bool exists = std::filesystem::exists(path, error);
+  const bool exists = std::filesystem::exists(whole_path(path), error);
   return {{"save", (exists ? "Replace " : "Save ") + path, "Enter", path.empty() ? "Type the path of a file." : "",
            [path, save](App& at) { save(at, path); }}};
+}
+
+std::vector<Entry> scale_entries(App& app) {
+  std::vector<Entry> entries;
+  for (const int percent : offered_percents) {
+    const std::string title = fmt::format("{} %", percent);
+    if (!matches(title, app.palette.query)) continue;
+    entries.push_back(
+        {fmt::format("scale.{}", percent), title, percent == percent_of(app.settings.scale) ? "now" : "", {}, [percent](App& at) {
+           try_scale(at, static_cast<float>(percent) / 100);
+         }});
+  }
+  return entries;
+}
+
+std::vector<Entry> glossary_entries(App& app) {
+  std::vector<Entry> entries;
+  for (const Term& term : glossary()) {
+    std::string word(term.word);
+    std::replace(word.begin(), word.end(), '_', ' ');
+    if (!matches(word, app.palette.query)) continue;
+    std::string whole = word + ": " + std::string(term.text);
+    entries.push_back(
+        {"term." + std::string(term.word), word, std::string(term.text), {}, [whole](App& at) { at.document.say(whole); }, whole});
+  }
+  return entries;
+}
+
+std::vector<Entry> compared_step_entries(App& app) {
+  std::vector<Entry> entries;
+  if (app.document.shown() == nullptr) return entries;
+  for (const Step& step : app.document.shown()->steps())
+    if (matches(step.title, app.palette.query))
+      entries.push_back(
+          {"step." + step.id, step.title, std::string(name(step.level)), {}, [id = step.id](App& at) { compare_with_step(at, id); }});
+  return entries;
+}
+
+/// Newest first; the plan itself is no other.
+std::vector<Entry> compared_plan_entries(App& app) {
+  std::vector<Entry> entries;
+  if (app.document.shown() == nullptr) return entries;
+  const session::Session& session = app.document.shown()->session;
+  const std::vector<std::string> lines = session.history();
+  for (std::size_t i = lines.size(); i-- > 0;)
+    if (i != session.place_in_history() && matches(lines[i], app.palette.query))
+      entries.push_back(
+          {fmt::format("plan.{}", i), fmt::format("{}  {}", i + 1, lines[i]), "", {}, [i](App& at) { compare_with_plan(at, i); }});
+  return entries;
 }
 
 std::vector<Entry> unsaved_entries(App&) {
@@ -181,6 +252,20 @@ Kind kind_of(Ask ask) {
               [](App& app) { return save_entries(app, [](App& at, const std::string& path) { at.exporter.begin(at.document, path); }); }};
     case Ask::save_program:
       return {"path of the program's file", [](App& app) { return save_entries(app, save_program); }};
+    case Ask::save_report:
+      return {"path of the HTML page", [](App& app) { return save_entries(app, save_report); }};
+    case Ask::glossary:
+      return {"which word?", glossary_entries};
+    case Ask::compare_step:
+      return {"compare with which step?", compared_step_entries};
+    case Ask::compare_plan:
+      return {"compare with which state of the history?", compared_plan_entries};
+    case Ask::panel_text:
+      return {"path of the text file", [](App& app) { return save_entries(app, save_panel_text); }};
+    case Ask::panel_picture:
+      return {"path of the PNG file", [](App& app) { return save_entries(app, save_panel_picture); }};
+    case Ask::scale:
+      return {"how large?", scale_entries};
   }
   return {"", command_entries};
 }
@@ -194,14 +279,14 @@ bool row(const Entry& entry, bool here) {
   ImGui::PopID();
   ImDrawList& list = *ImGui::GetWindowDrawList();
   if (here || ImGui::IsItemHovered())
-    list.AddRectFilled(box.min, box.max, faded(Role::accent, here ? 0.22F : 0.10F), metrics().control_radius);
+    list.AddRectFilled(box.min, box.max, here ? colour(Role::line) : picked_ground(), metrics().control_radius);
   const float y = box.min.y + (box.height() - font(Font::body)->FontSize) / 2, left = box.min.x + gap(2);
   widgets::draw_text(list, {left, y}, entry.title, colour(entry.disabled.empty() ? Role::text : Role::muted), Font::body);
   const float room = box.max.x - gap(2) - left - widgets::measure(entry.title, Font::body).x - gap(4);
   const std::string right = widgets::cut_to(entry.right, std::max(0.0F, room), Font::caption);
   const ImVec2 extent = widgets::measure(right, Font::caption);
-  widgets::draw_text(list, {box.max.x - gap(2) - extent.x, box.min.y + (box.height() - extent.y) / 2}, right, colour(Role::muted),
-                     Font::caption);
+  widgets::draw_text(list, {box.max.x - gap(2) - extent.x, box.min.y + (box.height() - extent.y) / 2}, right,
+                     colour(here ? Role::text : Role::muted), Font::caption);
   mirror().add("command", entry.id, entry.title, box.min, box.max, entry.disabled.empty(), here);
   return pressed && entry.disabled.empty();
 }
@@ -214,16 +299,21 @@ std::optional<Entry> choose(Palette& palette, const std::vector<Entry>& entries)
   if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) --palette.at;
   palette.at = std::clamp(palette.at, 0, std::max(0, last));
   std::optional<Entry> chosen;
-  ImGui::BeginChild("##entries");
+  const bool has_whole = !entries.empty() && !entries[static_cast<std::size_t>(palette.at)].whole.empty();
+  const float below = has_whole ? 3 * font(Font::body)->FontSize + gap(4) : 0;  // the longest takes three lines
+  ImGui::BeginChild("##entries", {0, -below});
   for (int i = 0; i <= last; ++i) {
     const Entry& entry = entries[static_cast<std::size_t>(i)];
     const bool here = i == palette.at;
     if (row(entry, here)) chosen = entry;
     if (here && before != palette.at) ImGui::SetScrollHereY(0.5F);
-    if (here && entry.disabled.empty() && ImGui::IsKeyPressed(ImGuiKey_Enter, false)) chosen = entry;
+    // The Enter that opened the palette from a button takes nothing of it.
+    const bool takes = !palette.just_opened && ImGui::IsKeyPressed(ImGuiKey_Enter, false);
+    if (here && entry.disabled.empty() && takes) chosen = entry;
   }
   if (entries.empty()) widgets::wrapped("Nothing has these letters.", Role::muted);
   ImGui::EndChild();
+  if (has_whole) widgets::wrapped(entries[static_cast<std::size_t>(palette.at)].whole);
   return chosen;
 }
 
@@ -233,7 +323,18 @@ void take_early_letters(std::string& query) {
   for (const ImWchar letter : ImGui::GetIO().InputQueueCharacters) {
     char utf8[5];
     query += ImTextCharToUtf8(utf8, letter);
+    ImGui::GetStateStorage()->SetBool(ImGui::GetID("early"), true);
   }
+}
+
+/// A field that gets the keys selects what it holds, so that the next letter would replace the early ones.
+void keep_early_letters() {
+  if (!ImGui::IsItemActivated() || !ImGui::GetStateStorage()->GetBool(ImGui::GetID("early"))) return;
+  ImGui::GetStateStorage()->SetBool(ImGui::GetID("early"), false);
+  ImGuiInputTextState* state = ImGui::GetInputTextState(ImGui::GetActiveID());
+  if (state == nullptr) return;
+  state->Stb.cursor = state->CurLenW;
+  state->ClearSelection();
 }
 
 void begin_window() {
@@ -265,6 +366,7 @@ void palette(App& app) {
   take_early_letters(palette.query);
   const Kind kind = kind_of(palette.ask);
   if (widgets::field("query", {}, palette.query, kind.hint)) palette.at = 0;
+  keep_early_letters();
   const std::optional<Entry> chosen = choose(palette, kind.entries(app));
   const bool left = !palette.just_opened && !ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows);
   ImGui::End();

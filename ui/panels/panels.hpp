@@ -8,6 +8,9 @@ namespace fathom::ui::panels {
 
 using widgets::Box;
 
+/// Too narrow for columns: one panel at a time, and a bar with the least.
+[[nodiscard]] inline bool is_narrow() { return ImGui::GetIO().DisplaySize.x < gap(180); }
+
 void bar(App&, const Box&);     ///< name of the file, workspaces, target, palette
 void ribbon(App&, const Box&);  ///< the one transport, and the life of the selected value
 void status(App&, const Box&);  ///< what is known of the whole in one line
@@ -18,6 +21,13 @@ void palette(App&);
 
 /// The small program of what is open, played trip by trip.
 void stage(App&, const Box&);
+// Over the workspace.
+void keys_sheet(App&);
+void settings(App&);
+void tour(App&);
+void scale_question(App&);  ///< does the new size stay?
+/// Into the bar; without room its name is left out.
+void file_menu(App&, bool has_room);
 
 // Workspaces of their own; Explore is the three panels above.
 void learn(App&, const Box&);  ///< lesson, stage, why it is legal

@@ -128,7 +128,7 @@ std::optional<std::size_t> entity_of(const App& app, ProgramState& state, std::s
 
 /// A name can be selected where the compiled program knows it as a tensor.
 std::vector<Stretch> highlighted(const App& app, ProgramState& state, std::string_view line) {
-  return stretches_of(line, faded(Role::accent, 0.85F), [&](std::string_view name) { return entity_of(app, state, name); });
+  return stretches_of(line, [&](std::string_view name) { return entity_of(app, state, name); });
 }
 
 /// Words of the notation: the keywords of the samples, and the functions that the prelude declares and calls, which no tensor of it is.

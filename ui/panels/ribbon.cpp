@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "command.hpp"
 #include "command_button.hpp"
 #include "icons.hpp"
 #include "ir/units.hpp"
 #include "mirror.hpp"
 #include "panels/panels.hpp"
+#include "widgets/prose.hpp"
 #include "words.hpp"
 
 namespace fathom::ui::panels {
@@ -42,16 +45,26 @@ void dot(App& app, std::size_t number, ImVec2 centre, float radius) {
   if (state.pressed) app.go_to(number);
 }
 
-void transport(App& app, float right, float y) {
-  const std::pair<const char*, const char*> items[] = {{"step.first", icons::first},
-                                                       {"step.previous", icons::chevron_left},
-                                                       {"step.play", app.playing ? icons::pause : icons::play},
-                                                       {"step.next", icons::chevron_right},
-                                                       {"step.last", icons::last}};
+using TransportItem = std::pair<const char*, const char*>;  ///< command and icon
+
+std::array<TransportItem, 5> transport_items(const App& app) {
+  return {{{"step.first", icons::first},
+           {"step.previous", icons::chevron_left},
+           {"step.play", app.playing ? icons::pause : icons::play},
+           {"step.next", icons::chevron_right},
+           {"step.last", icons::last}}};
+}
+
+float transport_extent(const App& app) {
   float width = 0;
-  for (const auto& [command, icon] : items) width += widgets::button_width({}, icon) + gap(1);
+  for (const auto& [command, icon] : transport_items(app)) width += widgets::button_width({}, icon) + gap(1);
+  return width;
+}
+
+void transport(App& app, float right, float y) {
+  const float width = transport_extent(app);
   ImGui::SetCursorScreenPos({right - width, y});
-  for (const auto& [command, icon] : items) {
+  for (const auto& [command, icon] : transport_items(app)) {
     widgets::ButtonOptions options;
     options.icon = icon;
     options.look = widgets::Look::quiet;
@@ -117,6 +130,59 @@ void life_of_selection(App& app, const Box& box, const std::vector<float>& colum
   }
 }
 
+struct Mark {
+  const char* sign;
+  const char* meaning;
+};
+constexpr std::array marks =
+    std::to_array<Mark>({{"●", "changed"}, {"○", "unchanged"}, {"■", "my choice"}, {"≈", "inconclusive"}, {"✕", "failed"}});
+constexpr const char* all_marks =
+    "●  the step changed something\n○  it changed nothing\n■  it has a choice of mine\n≈  its check has no clear answer\n✕  its check "
+    "failed\n"
+    "In the list of steps: ✓ passed, ◌ being checked, – not checked";
+
+/// What the marks mean, as many of them as there is room for; the tooltip has all.
+void legend(const Box& box) {
+  const float y = box.min.y + (box.height() - font(Font::caption)->FontSize) / 2;
+  std::string words;
+  for (const Mark& mark : marks) {
+    const std::string longer = words + (words.empty() ? "" : "   ") + mark.sign + " " + mark.meaning;
+    if (widgets::measure(longer, Font::caption).x > box.width()) break;
+    words = longer;
+  }
+  if (words.empty()) words = "?";
+  const float width = widgets::measure(words, Font::caption).x;
+  ImGui::SetCursorScreenPos({box.max.x - width, box.min.y});
+  const widgets::Pressable state = widgets::pressable("legend", {width, box.height()});
+  widgets::draw_text(*ImGui::GetWindowDrawList(), {state.box.min.x, y}, words, colour(Role::muted), Font::caption);
+  widgets::focus_ring(state.box, state.focused);
+  if (state.focused)
+    widgets::tip_at(state.box, all_marks);
+  else
+    widgets::tip(all_marks);
+  mirror().add("legend", "legend", all_marks, state.box.min, state.box.max);
+}
+
+float name_width(const std::string& level) { return widgets::measure(level, Font::caption).x + gap(4); }
+
+/// How far dots stand apart, and whether there is room for the names of the levels.
+struct RibbonWidths {
+  float pitch = 0;
+  bool has_names = true;
+};
+RibbonWidths widths_of_ribbon(const std::vector<Step>& steps, float room) {
+  float names = 0, levels = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i > 0 && steps[i].level == steps[i - 1].level) continue;
+    names += name_width(title_of(steps[i].level));
+    ++levels;
+  }
+  const auto count = static_cast<float>(steps.size());
+  constexpr float least_pitch = 2.5F;  // gaps: closer dots are hard to hit
+  const float pitch = (room - names) / count;
+  return pitch >= gap(least_pitch) ? RibbonWidths{pitch, true} : RibbonWidths{(room - levels * gap(1)) / count, false};
+}
+
 }  // namespace
 
 void ribbon(App& app, const Box& box) {
@@ -126,14 +192,17 @@ void ribbon(App& app, const Box& box) {
   list.AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colour(Role::line), hairline());
   if (app.document.shown() == nullptr) return;
   const auto& steps = app.document.shown()->steps();
-  const float transport_width = gap(45), label_width = gap(26), edge = gap(3), middle = box.min.y + box.height() * 0.36F;
-  transport(app, box.max.x - edge, middle - metrics().row / 2);
+  const bool narrow = is_narrow();  // then the transport stands below the dots, where the life of a value is else
+  const float transport_width = narrow ? 0 : gap(45), label_width = narrow ? 0 : gap(26), edge = gap(3);
+  const float middle = box.min.y + box.height() * 0.36F, second_row = box.min.y + box.height() * 0.68F;
+  if (narrow)
+    transport(app, box.min.x + transport_extent(app) + gap(1), box.max.y - metrics().row);
+  else
+    transport(app, box.max.x - edge, middle - metrics().row / 2);
 
   const float left = box.min.x + edge + label_width, room = box.max.x - edge - transport_width - left;
-  std::size_t levels = 1;
-  for (std::size_t i = 1; i < steps.size(); ++i) levels += steps[i].level != steps[i - 1].level ? 1 : 0;
-  // A level's name takes the place of two dots.
-  const float pitch = room / static_cast<float>(steps.size() + 2 * levels);
+  const RibbonWidths widths = widths_of_ribbon(steps, room);
+  const float pitch = widths.pitch;
   const float radius = std::clamp(pitch / 4, gap(0.75F), gap(1.25F));
   std::vector<float> columns;
   float x = left;
@@ -142,16 +211,26 @@ void ribbon(App& app, const Box& box) {
       if (i != 0) list.AddLine({x, middle - gap(2)}, {x, middle + gap(2)}, colour(Role::line), hairline());
       const std::string level = title_of(steps[i].level);
       const bool here = steps[app.step()].level == steps[i].level;
-      widgets::draw_text(list, {x + gap(1), middle - font(Font::caption)->FontSize / 2}, level, colour(here ? Role::text : Role::muted),
-                         Font::caption);
-      mirror().add("text", "level." + level, level, {x, middle - gap(2)}, {x + 2 * pitch, middle + gap(2)});
-      x += 2 * pitch;
+      const float width = widths.has_names ? name_width(level) : gap(1);
+      if (widths.has_names) {
+        const MirrorScope own(level);
+        ImGui::SetCursorScreenPos({x + gap(1), middle - font(Font::caption)->FontSize / 2});
+        ImGui::PushID(level.c_str());
+        if (widgets::term("level", level, here ? Role::text : Role::muted, Font::caption)) ask(app, Ask::glossary, "level");
+        ImGui::PopID();
+      }
+      mirror().add("text", "level." + level, level, {x, middle - gap(2)}, {x + width, middle + gap(2)});
+      x += width;
     }
     columns.push_back(x + pitch / 2);
     dot(app, i, {x + pitch / 2, middle}, radius);
     x += pitch;
   }
-  life_of_selection(app, {{box.min.x + edge, box.min.y + box.height() * 0.68F}, {box.max.x - edge, box.max.y - gap(0.5F)}}, columns);
+  const float band_end = columns.back() + pitch;
+  if (narrow) return legend({{box.min.x + transport_extent(app) + gap(4), second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}});
+  life_of_selection(app, {{box.min.x + edge, second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}}, columns);
+  const float legend_left = app.selected.is_empty() ? (box.min.x + box.max.x) / 2 : band_end + gap(2);
+  legend({{legend_left, second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}});
 }
 
 }  // namespace fathom::ui::panels

@@ -3,36 +3,66 @@
 
 #include <algorithm>
 
+#include "command.hpp"
+#include "glossary.hpp"
 #include "ir/units.hpp"
 #include "mirror.hpp"
 #include "panels/choices.hpp"
 #include "panels/derivation.hpp"
 #include "panels/panels.hpp"
+#include "widgets/maths.hpp"
+#include "widgets/prose.hpp"
 #include "words.hpp"
 
-namespace fathom::ui::panels {
+namespace fathom::ui {
+
+struct CardState::Laws {
+  std::uint64_t version = 0;
+  std::size_t step = 0;
+  float width = 0, em = 0;
+  std::vector<widgets::MathsBox> boxes;
+};
+
+namespace panels {
 namespace {
+
+std::string tensor_of(Expr e) {
+  if (!e || (!e.is(Op::symbol) && !e.is(Op::read))) return {};
+  return session::bare_name(e.name().text());
+}
+
+std::optional<ImU32> ink_of_name(const App& app, Expr node) {
+  const std::string name = tensor_of(node);
+  const auto number = name.empty() ? std::nullopt : app.colour_of(app.step(), name);
+  return number ? std::optional(entity_colour(*number)) : std::nullopt;
+}
 
 void heading(std::string_view words) {
   ImGui::Dummy({1, gap(1)});
   widgets::text(words, Role::muted, Font::caption);
 }
 
-void cost_row(std::string_view label, double before, double after, const std::string& before_text, const std::string& after_text) {
+/// Running text with its terms; a term that is pressed is looked up.
+void prose(App& app, widgets::Explained& explained, std::string_view words, Role role = Role::text, Font which = Font::body) {
+  if (const auto pressed = widgets::prose(words, explained, role, which)) ask(app, Ask::glossary, std::string(glossary()[*pressed].word));
+}
+
+void cost_row(App& app, widgets::Explained& explained, std::string_view label, double before, double after, const std::string& before_text,
+              const std::string& after_text) {
   const float start = ImGui::GetCursorPosX(), column = gap(22);
-  widgets::text(label, Role::muted);
+  prose(app, explained, label, Role::muted);
   ImGui::SameLine(start + column);
   if (before_text == after_text) return widgets::text(after_text);
   const bool is_less = after < before;  // said by the sign too, not by the colour alone
   widgets::text(fmt::format("{} {}", is_less ? "▼" : "▲", change_of(before_text, after_text)), is_less ? Role::ok : Role::warn);
 }
 
-void cost(const Cost& before, const Cost& after) {
+void cost(App& app, widgets::Explained& explained, const Cost& before, const Cost& after) {
   heading("Cost of the whole program, predicted");
-  cost_row("traffic", before.bytes, after.bytes, bytes_text(before.bytes), bytes_text(after.bytes));
-  cost_row("arithmetic", before.flops, after.flops, count_text(before.flops) + "FLOP", count_text(after.flops) + "FLOP");
-  cost_row("exponentials", before.exps, after.exps, count_text(before.exps), count_text(after.exps));
-  cost_row("time", before.ms, after.ms, milliseconds_text(before.ms), milliseconds_text(after.ms));
+  cost_row(app, explained, "traffic", before.bytes, after.bytes, bytes_text(before.bytes), bytes_text(after.bytes));
+  cost_row(app, explained, "arithmetic", before.flops, after.flops, count_text(before.flops) + "FLOP", count_text(after.flops) + "FLOP");
+  cost_row(app, explained, "exponentials", before.exps, after.exps, count_text(before.exps), count_text(after.exps));
+  cost_row(app, explained, "time", before.ms, after.ms, milliseconds_text(before.ms), milliseconds_text(after.ms));
 }
 
 /// What the algebra concluded about what this step touches: its own conclusions, or those of the reduction that it decides about.
@@ -51,11 +81,55 @@ std::string verdict_of(const Fusion& fusion) {
   return std::string(name(fusion.kind)) + (fusion.derivation.empty() ? "" : ", derivation");
 }
 
-void why_it_is_legal(App& app, const Step& step) {
-  const std::vector<const Fusion*> fusions = fusions_at(app, step);
+/// The laws of the step's repairs as formulas.
+void laws(App& app, const std::vector<const Fusion*>& fusions) {
+  const float width = ImGui::GetContentRegionAvail().x, em = gap(4);
+  if (!app.card.laws) app.card.laws = std::make_shared<CardState::Laws>();
+  CardState::Laws& made = *app.card.laws;
+  if (made.version != app.document.version() || made.step != app.step() || made.width != width || made.em != em) {
+    made = {app.document.version(), app.step(), width, em, {}};
+    for (const Fusion* fusion : fusions)
+      if (fusion->repair)
+        for (const math::Carried& carried : fusion->repair->carried)
+          made.boxes.push_back(widgets::lay_out_relation(symbol(carried.name), "←", carried.move, em, width));
+  }
+  const widgets::MathsOptions options{[](Expr node, void* context) { return ink_of_name(*static_cast<const App*>(context), node); },
+                                      nullptr, &app};
+  for (std::size_t i = 0; i < made.boxes.size(); ++i) {
+    ImGui::Dummy({1, gap(1)});
+    const Expr under = widgets::maths(fmt::format("law-{}", i), made.boxes[i], options);
+    if (const std::string name = tensor_of(under); !name.empty()) {
+      app.hovering = {name, app.step()};
+      if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) app.selected = app.hovering;
+    }
+  }
+}
+
+bool has_law(const std::vector<const Fusion*>& fusions) {
+  return std::any_of(fusions.begin(), fusions.end(), [](const Fusion* each) { return each->repair && !each->repair->carried.empty(); });
+}
+
+/// What the step saves of what the program stores, or else moves, so large that nobody overlooks it.
+void saved(App& app, const Step& before, const Step& step, widgets::Explained& explained) {
+  const double stored = session::stored_bytes(before), stores = session::stored_bytes(step);
+  constexpr double least_part = 0.01;  // of what was there: less is no news
+  const bool less_stored = stored - stores > least_part * stored,
+             less_moved = before.cost.bytes - step.cost.bytes > least_part * before.cost.bytes;
+  if (!less_stored && !less_moved) return;
+  const std::string words = less_stored ? change_of(bytes_text(stored), stores > 0 ? bytes_text(stores) : "0")
+                                        : change_of(bytes_text(before.cost.bytes), bytes_text(step.cost.bytes));
+  const MirrorScope scope("saved");
+  ImGui::Dummy({1, gap(1)});
+  widgets::text(words, Role::ok, Font::number);
+  prose(app, explained, less_stored ? "of intermediates stored in main memory" : "of traffic to and from main memory", Role::muted,
+        Font::caption);
+}
+
+void why_it_is_legal(App& app, const Step& step, const std::vector<const Fusion*>& fusions) {
   if (fusions.empty()) return;
   const bool is_refused = fusions.size() == 1 && fusions.front()->refusal;
   heading(is_refused ? "Why it cannot share the loop" : "Why it is legal");
+  if (step.decision && step.decision->kind == "fuse") laws(app, fusions);
   for (const Fusion* fusion : fusions) {
     const std::string consumer = fusion->consumer.text();
     const MirrorScope scope("why." + consumer);
@@ -68,9 +142,9 @@ void why_it_is_legal(App& app, const Step& step) {
   }
 }
 
-void decision(App& app, const Decision& decision) {
+void decision(App& app, const Decision& decision, widgets::Explained& explained) {
   heading(fmt::format("Decision {}, made by {}", decision.site, decision.origin == Origin::by_user ? "you" : "the scheduler"));
-  widgets::wrapped(decision.reason, Role::muted);
+  prose(app, explained, decision.reason, Role::muted);
   if (std::any_of(decision.alternatives.begin(), decision.alternatives.end(), [](const Alternative& each) { return each.predicted_ms; }))
     widgets::wrapped("Times: estimated at this step, before the later ones. The preview below has that of the whole plan.", Role::muted,
                      Font::caption);
@@ -78,9 +152,22 @@ void decision(App& app, const Decision& decision) {
   choices(app, decision);
 }
 
-void refusal(const Refusal& each) {
-  widgets::wrapped("⊘ " + each.reason, Role::warn);
+void refusal(App& app, widgets::Explained& explained, const Refusal& each, std::size_t count) {
+  const std::string times = count > 1 ? fmt::format(" ({} times)", count) : std::string();
+  prose(app, explained, "⊘ " + each.reason + times, Role::warn);
   if (!each.hint.empty()) widgets::wrapped(each.hint, Role::muted, Font::caption);
+}
+
+/// The same reason is said once, with how often it holds.
+void refusals(App& app, widgets::Explained& explained, const std::vector<Refusal>& all) {
+  if (all.empty()) return;
+  heading("Not done here");
+  const auto same = [](const Refusal& a, const Refusal& b) { return a.reason == b.reason && a.hint == b.hint; };
+  for (auto each = all.begin(); each != all.end(); ++each) {
+    const auto is_same = [&](const Refusal& other) { return same(*each, other); };
+    if (std::none_of(all.begin(), each, is_same))
+      refusal(app, explained, *each, static_cast<std::size_t>(std::count_if(each, all.end(), is_same)));
+  }
 }
 
 }  // namespace
@@ -94,25 +181,28 @@ void step_card(App& app, const Box& box) {
   const auto& steps = app.document.shown()->steps();
   const std::size_t number = app.step();
   const Step& step = steps[number];
+  const Step& before = steps[number == 0 ? 0 : number - 1];
+  const std::vector<const Fusion*> fusions = fusions_at(app, step);
+  widgets::Explained explained;
   widgets::wrapped(step.title, Role::text, Font::head);
-  widgets::wrapped(step.says);
+  prose(app, explained, step.says);
+  if (number > 0) saved(app, before, step, explained);
   const Check& check = app.document.check(number);
   widgets::wrapped(sentence_of(check), role_of(check.status));
-  if (!step.rule.empty()) {
+  const bool rule_is_law = step.decision && step.decision->kind == "fuse" && has_law(fusions);
+  if (!step.rule.empty() && !rule_is_law) {
     heading("Rule");
     widgets::wrapped(step.rule, Role::text, Font::code);
   }
-  why_it_is_legal(app, step);
-  cost(number == 0 ? step.cost : steps[number - 1].cost, step.cost);
+  why_it_is_legal(app, step, fusions);
+  cost(app, explained, before.cost, step.cost);
   if (step.decision)
-    decision(app, *step.decision);
+    decision(app, *step.decision, explained);
   else
     app.document.end_preview();
-  if (!step.refusals.empty()) {
-    heading("Not done here");
-    for (const Refusal& each : step.refusals) refusal(each);
-  }
+  refusals(app, explained, step.refusals);
   widgets::end_panel();
 }
 
-}  // namespace fathom::ui::panels
+}  // namespace panels
+}  // namespace fathom::ui

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "compare.hpp"
 #include "icons.hpp"
 #include "ir/units.hpp"
 #include "mirror.hpp"
@@ -42,34 +43,72 @@ std::string saving(const std::vector<Step>& steps, std::size_t number, double mo
   return (after < before ? "−" : "+") + bytes_text(change);
 }
 
-void row(App& app, std::size_t number, double most) {
+/// What stands at the right end of a row, from the right.
+struct Badge {
+  std::string words;
+  Role role;
+  Font font;
+};
+
+/// How the step relates to the plan that is compared with.
+std::optional<Badge> comparison_of(const std::vector<session::StepChange>& changes, const std::string& id) {
+  for (const session::StepChange& each : changes) {
+    if (each.id != id) continue;
+    if (each.change == session::Change::added) return Badge{"no counterpart", Role::muted, Font::caption};
+    return each.change == session::Change::changed ? Badge{"≠", Role::warn, Font::body} : Badge{"=", Role::muted, Font::body};
+  }
+  return std::nullopt;
+}
+
+std::vector<Badge> badges_of(const Step& step, const std::string& saved, const std::vector<session::StepChange>& changes) {
+  std::vector<Badge> badges;
+  if (auto compared = comparison_of(changes, step.id)) badges.push_back(*std::move(compared));
+  if (step.decision && step.decision->locked) badges.push_back({icons::lock, Role::muted, Font::body});
+  if (step.decision && step.decision->origin == Origin::by_user) badges.push_back({"■", Role::accent, Font::caption});
+  if (!saved.empty()) badges.push_back({saved, saved.substr(0, 1) == "+" ? Role::warn : Role::ok, Font::caption});
+  return badges;
+}
+
+/// The title in one line, or in two where it is longer; the rest of a third is cut.
+std::vector<std::string> lines_of_title(const std::string& title, float width) {
+  if (widgets::measure(title, Font::body_bold).x <= width) return {title};
+  const char* const begin = title.c_str();
+  const char* const end = font(Font::body_bold)->CalcWordWrapPositionA(1, begin, begin + title.size(), std::max(1.0F, width));
+  std::string first(begin, end), rest(end);
+  rest.erase(0, rest.find_first_not_of(' '));
+  if (first.empty()) return {widgets::cut_to(title, width, Font::body_bold)};
+  return {first, widgets::cut_to(rest, width, Font::body_bold)};
+}
+
+void row(App& app, std::size_t number, double most, const std::vector<session::StepChange>& changes) {
   const auto& steps = app.document.shown()->steps();
   const Step& step = steps[number];
   const bool here = number == app.step();
-  const widgets::Pressable state = widgets::pressable(step.id, {ImGui::GetContentRegionAvail().x, metrics().row});
+  const std::string saved = saving(steps, number, most);
+  const std::vector<Badge> badges = badges_of(step, saved, changes);
+  const float width = ImGui::GetContentRegionAvail().x;
+  float room = width - gap(7) - gap(2);
+  for (const Badge& badge : badges) room -= widgets::measure(badge.words, badge.font).x + gap(1.5F);
+  const std::vector<std::string> title = lines_of_title(step.title, room);
+  const float line = font(Font::body)->FontSize;
+  const widgets::Pressable state = widgets::pressable(step.id, {width, metrics().row + static_cast<float>(title.size() - 1) * line});
   const Box& box = state.box;
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  if (here || state.hovered)
-    list.AddRectFilled(box.min, box.max, here ? faded(Role::accent, 0.18F) : colour(Role::raised), metrics().control_radius);
+  if (here || state.hovered) list.AddRectFilled(box.min, box.max, here ? picked_ground() : colour(Role::raised), metrics().control_radius);
+  if (here) list.AddRectFilled(box.min, {box.min.x + metrics().focus_ring, box.max.y}, colour(Role::accent));
   const Check& check = app.document.check(number);
-  const float y = box.min.y + (box.height() - font(Font::body)->FontSize) / 2;
+  const float y = box.min.y + (metrics().row - line) / 2;
   widgets::draw_text(list, {box.min.x + gap(2), y}, sign_of(check.status), colour(role_of(check.status)), Font::body);
   float right = box.max.x - gap(2);
-  const auto from_right = [&](const std::string& words, Role role, Font which) {
-    if (words.empty()) return;
-    const ImVec2 extent = widgets::measure(words, which);
+  for (const Badge& badge : badges) {
+    const ImVec2 extent = widgets::measure(badge.words, badge.font);
     right -= extent.x;
-    widgets::draw_text(list, {right, box.min.y + (box.height() - extent.y) / 2}, words, colour(role), which);
+    widgets::draw_text(list, {right, box.min.y + (metrics().row - extent.y) / 2}, badge.words, colour(badge.role), badge.font);
     right -= gap(1.5F);
-  };
-  if (step.decision && step.decision->locked) from_right(icons::lock, Role::muted, Font::body);
-  if (step.decision && step.decision->origin == Origin::by_user) from_right("■", Role::accent, Font::caption);
-  const std::string saved = saving(steps, number, most);
-  from_right(saved, saved.substr(0, 1) == "+" ? Role::warn : Role::ok, Font::caption);
-  const Font which = here ? Font::body_bold : Font::body;
-  const float left = box.min.x + gap(7);
-  widgets::draw_text(list, {left, y}, widgets::cut_to(step.title, right - left, which), colour(step.changed ? Role::text : Role::muted),
-                     which);
+  }
+  for (std::size_t i = 0; i < title.size(); ++i)
+    widgets::draw_text(list, {box.min.x + gap(7), y + static_cast<float>(i) * line}, title[i],
+                       colour(here || step.changed ? Role::text : Role::muted), here ? Font::body_bold : Font::body);
   widgets::focus_ring(box, state.focused);
   widgets::tip(step.title + "\n" + step.says + "\n" + sentence_of(check));
   mirror().add("row", step.id, fmt::format("{} {}{}{}", sign_of(check.status), step.title, saved.empty() ? "" : " ", saved), box.min,
@@ -79,6 +118,25 @@ void row(App& app, std::size_t number, double most) {
     app.revealed_step = step.id;
   }
   if (state.pressed) app.go_to(number);
+}
+
+/// Steps that this plan has not, behind its own.
+void only_in_other_plan(const App& app, const std::vector<session::StepChange>& changes) {
+  const session::Compilation* other = other_plan(app);
+  if (other == nullptr) return;
+  bool is_first = true;
+  const MirrorScope scope("removed");
+  for (const session::StepChange& each : changes) {
+    if (each.change != session::Change::removed) continue;
+    if (is_first) {
+      ImGui::Dummy({1, gap(1)});
+      widgets::text(fmt::format("Only in state {}, no counterpart here", *app.view.other_plan + 1), Role::muted, Font::caption);
+    }
+    is_first = false;
+    const auto step = std::find_if(other->record.steps.begin(), other->record.steps.end(),
+                                   [&](const Step& candidate) { return candidate.id == each.id; });
+    if (step != other->record.steps.end()) widgets::fitted(each.id, "−  " + step->title, ImGui::GetContentRegionAvail().x, Role::muted);
+  }
 }
 
 }  // namespace
@@ -98,6 +156,7 @@ void steps(App& app, const Box& box) {
   ImGui::BeginChild("##list");
   const auto& all = app.document.shown()->steps();
   const double most = most_stored(all);
+  const std::vector<session::StepChange> changes = plan_changes(app);
   std::optional<Level> level;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -107,9 +166,10 @@ void steps(App& app, const Box& box) {
       widgets::text(title_of(all[i].level), Role::muted, Font::caption);
     }
     level = all[i].level;
-    row(app, i, most);
+    row(app, i, most, changes);
   }
   ImGui::PopStyleVar();
+  only_in_other_plan(app, changes);
   if (!level) {
     widgets::wrapped("No step matches the filter.", Role::muted);
     if (widgets::link("clear", "Show all steps")) {

@@ -32,7 +32,7 @@ void tune(App& app, const Box& box) {
   const float between = gap(2), width = box.width();
   const float left_part = view.left > 0 ? view.left : usual_part(width, 75, 90),
               right_part = view.right > 0 ? view.right : usual_part(width, 100, 150);
-  const bool alone = app.view.middle_alone;
+  const bool alone = app.view.alone == "middle";
   const float left = alone ? box.min.x - between / 2 : box.min.x + left_part * width;
   const float right = alone ? box.max.x + between / 2 : box.max.x - right_part * width;
   const float middle = box.min.y + view.top * box.height();

@@ -32,7 +32,7 @@ Result<CodeText> cpu_code(const kernel::Module& module) {
   char* error = nullptr;
   fathom_cpu_module* compiled = api.compile(print(module).c_str(), &error);
   if (compiled == nullptr) return refuse(taken(api, error));
-  CodeText text{fmt::format("LLVM for {}, {} lanes of f32", api.host_cpu(), api.vector_lanes()),
+  CodeText text{fmt::format("LLVM, passes at -O3, code generation for -mcpu={}, {} lanes of f32", api.host_cpu(), api.vector_lanes()),
                 {taken(api, api.assembly(compiled)), numbers(taken(api, api.assembly_lines(compiled)))},
                 {taken(api, api.llvm_ir(compiled)), numbers(taken(api, api.llvm_ir_lines(compiled)))}};
   api.free_module(compiled);

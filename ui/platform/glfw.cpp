@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -17,8 +18,11 @@
 #include "platform/child_runner.hpp"
 #include "platform/cpu_code.hpp"
 #include "platform/home.hpp"
+#include "platform/picture.hpp"
+#include "platform/system_theme.hpp"
 #include "start.hpp"
 #include "theme.hpp"
+#include "tour.hpp"
 
 namespace {
 
@@ -32,10 +36,13 @@ struct Window {
   GLFWwindow* handle = nullptr;
   float scale = 0;  ///< that fonts and theme were made for
   fathom::ui::Theme theme{};
+  fathom::ui::SystemTheme system_theme;
   int frames_due = settling_frames;
   double awake_until = 0;  ///< of glfwGetTime: tooltips come while the mouse rests
   double last_event = 0;
-  std::string mirror_file;  ///< written whenever the screen has settled; empty: not at all
+  bool keeps_settings = false;
+  std::optional<fathom::ui::Settings> kept_settings;  ///< what the file holds
+  std::string mirror_file;                            ///< written whenever the screen has settled; empty: not at all
   /// A line a frame, in milliseconds: the event that came last, begin, end (drawn, not only asked for); then the document's version.
   std::ofstream frames;
 };
@@ -48,7 +55,8 @@ float screen_scale(GLFWwindow* window) {
   return x;
 }
 
-void follow_settings(Window& window, const App& app) {
+void follow_settings(Window& window, App& app) {
+  if (app.settings.follows_system) app.settings.theme = window.system_theme();
   const float scale = screen_scale(window.handle) * app.settings.scale;
   if (scale != window.scale) {
     fathom::ui::build_fonts(*ImGui::GetIO().Fonts, scale);
@@ -77,6 +85,11 @@ void draw(Window& window, App& app) {
   glViewport(0, 0, width, height);
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  if (app.picture && --app.picture->frames_to_wait <= 0) {
+    const auto error = fathom::ui::take_picture(*app.picture, width, height);
+    app.document.say(error ? *error : "Saved: " + app.picture->path);
+    app.picture.reset();
+  }
   glfwSwapBuffers(window.handle);
   if (window.frames.is_open()) {
     glFinish();
@@ -90,6 +103,13 @@ void write_mirror(const Window& window) {
   const std::string next = window.mirror_file + ".next";
   std::ofstream(next) << fathom::ui::mirror().json();
   std::rename(next.c_str(), window.mirror_file.c_str());  // readers never see half a file
+}
+
+/// A size on trial is not kept: the next start would have it.
+void keep_settings(Window& window, const App& app) {
+  if (!window.keeps_settings || app.scale_trial || window.kept_settings == app.settings) return;
+  window.kept_settings = app.settings;
+  fathom::ui::write_settings(app.settings);
 }
 
 /// Until there is input or a lane has something; only for a moment while a tooltip, a caret or a playback waits.
@@ -125,6 +145,7 @@ void loop(Window& window, App& app, fathom::ui::Recovery& recovery) {
     if (ImGui::GetCurrentContext()->InputEventsQueue.Size > 0) window.frames_due = settling_frames;
     if (window.frames_due > 0 && --window.frames_due == 0) {
       write_mirror(window);
+      keep_settings(window, app);
       recovery.keep(app);
     }
   }
@@ -169,7 +190,12 @@ int main(int count, char** arguments) {
     app.copy = [&](const std::string& text) { glfwSetClipboardString(window.handle, text.c_str()); };
     app.machine_code.generate = fathom::ui::cpu_code;
     app.trials.runner = fathom::ui::make_child_runner(fathom::ui::sibling_program("fathom"));
-    app.settings = start->has_look ? start->settings : fathom::ui::read_settings();
+    const auto kept = fathom::ui::read_settings();
+    app.settings = start->has_look ? start->settings : kept.value_or(fathom::ui::Settings{});
+    if (!start->has_look) window.kept_settings = kept;
+    window.keeps_settings = !start->has_look;
+    app.takes_pictures = true;
+    if (!start->has_look && !kept) fathom::ui::begin_tour(app);  // the very first start
     window.mirror_file = start->mirror_file;
     if (!start->frames_file.empty()) window.frames.open(start->frames_file);
     glfwSetWindowUserPointer(window.handle, &app);
@@ -180,7 +206,7 @@ int main(int count, char** arguments) {
     app.left_behind = recovery.left_behind();
     fathom::ui::open_start(app, *start);
     loop(window, app, recovery);
-    if (!start->has_look) fathom::ui::write_settings(app.settings);
+    keep_settings(window, app);
   }
   ImGui_ImplOpenGL3_Shutdown();
   ImGui_ImplGlfw_Shutdown();

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "session_files.hpp"
+#include "settings_file.hpp"
 
 namespace fathom::ui {
 namespace {
@@ -25,6 +25,8 @@ std::string our_folder(const char* variable, const char* below_home) {
   if (given != nullptr && *given != '\0') return std::string(given) + "/fathom";
   return home == nullptr ? std::string() : fmt::format("{}/{}/fathom", home, below_home);
 }
+
+std::string settings_path() { return our_folder("XDG_CONFIG_HOME", ".config") + "/explorer.json"; }
 
 bool make_folder(const std::string& folder) {
   std::error_code error;
@@ -55,24 +57,13 @@ std::string recovered_name(const std::string& folder) {
 
 }  // namespace
 
-Settings read_settings() {
-  Settings settings;
-  const auto text = read_whole(our_folder("XDG_CONFIG_HOME", ".config") + "/explorer.json");
-  if (session::is_nested_deeply(text.value_or(""))) return settings;
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return settings;
-  const auto theme = json.find("theme");
-  if (theme != json.end() && theme->is_string() && theme->get<std::string>() == "light") settings.theme = Theme::light;
-  const auto scale = json.find("scale");
-  if (scale != json.end() && scale->is_number()) settings.scale = std::clamp(scale->get<float>(), least_scale, most_scale);
-  return settings;
+std::optional<Settings> read_settings() {
+  const auto text = read_whole(settings_path());
+  return text ? std::optional(settings_of(*text)) : std::nullopt;
 }
 
 void write_settings(const Settings& settings) {
-  const std::string folder = our_folder("XDG_CONFIG_HOME", ".config");
-  if (!make_folder(folder)) return;
-  const nlohmann::ordered_json json{{"theme", settings.theme == Theme::light ? "light" : "dark"}, {"scale", settings.scale}};
-  (void)write_whole(folder + "/explorer.json", json.dump(2) + "\n");
+  if (make_folder(our_folder("XDG_CONFIG_HOME", ".config"))) (void)write_whole(settings_path(), settings_text(settings));
 }
 
 Recovery::Recovery() : folder_(our_folder("XDG_STATE_HOME", ".local/state")) {
@@ -109,7 +100,7 @@ void Recovery::take_what_is_left() {
 }
 
 void Recovery::keep(const App& app) {
-  if (file_.empty() || app.document.shown() == nullptr || !app.is_changed()) return;
+  if (file_.empty() || !app.is_changed()) return;
   Kept now{app.document.version(), app.trials.version(), app.document.text(), app.view, app.selected};
   if (kept_ == now) return;
   if (!write_whole(file_, session_file(app))) kept_ = std::move(now);

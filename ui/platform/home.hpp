@@ -9,8 +9,8 @@
 
 namespace fathom::ui {
 
-/// $XDG_CONFIG_HOME/fathom/explorer.json; settings that cannot be read are the usual ones.
-[[nodiscard]] Settings read_settings();
+/// $XDG_CONFIG_HOME/fathom/explorer.json; nullopt: there is none yet. Settings that cannot be read are the usual ones.
+[[nodiscard]] std::optional<Settings> read_settings();
 /// Silent where it cannot: settings are no work of the user's that could be lost.
 void write_settings(const Settings&);
 

@@ -3,6 +3,7 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "mirror.hpp"
@@ -17,6 +18,19 @@ const char* end_of(std::string_view s) { return begin_of(s) + s.size(); }
 Box last_item() { return {ImGui::GetItemRectMin(), ImGui::GetItemRectMax()}; }
 
 constexpr float button_padding = 2;  // gaps
+
+void draw_tip(std::string_view s) {
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {gap(2), gap(1.5F)});
+  if (ImGui::BeginTooltip()) {
+    ImGui::PushTextWrapPos(gap(90));
+    ImGui::PushFont(font(Font::caption));
+    ImGui::TextUnformatted(begin_of(s), end_of(s));
+    ImGui::PopFont();
+    ImGui::PopTextWrapPos();
+    ImGui::EndTooltip();
+  }
+  ImGui::PopStyleVar();
+}
 
 std::string tooltip_text(std::string_view label, const ButtonOptions& options) {
   std::string text = options.tip.empty() ? std::string(label) : options.tip;
@@ -214,6 +228,10 @@ bool checkbox(std::string_view id, std::string_view label, bool& value) {
   return state.pressed;
 }
 
+namespace {
+std::string head_clicked;  // of one frame
+}
+
 void begin_panel(std::string_view id, const Box& box, const PanelOptions& options) {
   mirror().push(id);
   mirror().add("panel", "panel", options.title, box.min, box.max);
@@ -225,6 +243,10 @@ void begin_panel(std::string_view id, const Box& box, const PanelOptions& option
     draw_text(list, {box.min.x + gap(3), y}, options.title, colour(Role::text), Font::body_bold);
     top += metrics().panel_head;
   }
+  const Box head{box.min, {box.max.x, box.min.y + metrics().panel_head}};
+  if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && head.contains(ImGui::GetMousePos()) && !ImGui::IsAnyItemHovered() &&
+      ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows))
+    head_clicked = id;
   ImGui::SetCursorScreenPos({box.min.x, top});
   ImGui::PushID(begin_of(id), end_of(id));
   const ImGuiWindowFlags flags =
@@ -233,6 +255,8 @@ void begin_panel(std::string_view id, const Box& box, const PanelOptions& option
   ImGui::BeginChild("##panel", {box.width(), box.max.y - top}, ImGuiChildFlags_AlwaysUseWindowPadding, flags);
   ImGui::PopStyleVar();
 }
+
+std::string double_clicked_head() { return std::exchange(head_clicked, {}); }
 
 void end_panel() {
   ImGui::EndChild();
@@ -261,17 +285,13 @@ void tip(std::string_view s) {
 }
 
 void tip_over(const Box& box, std::string_view s) {
-  if (!box.contains(ImGui::GetMousePos())) return;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {gap(2), gap(1.5F)});
-  if (ImGui::BeginTooltip()) {
-    ImGui::PushTextWrapPos(gap(90));
-    ImGui::PushFont(font(Font::caption));
-    ImGui::TextUnformatted(begin_of(s), end_of(s));
-    ImGui::PopFont();
-    ImGui::PopTextWrapPos();
-    ImGui::EndTooltip();
-  }
-  ImGui::PopStyleVar();
+  if (box.contains(ImGui::GetMousePos())) draw_tip(s);
+}
+
+void tip_at(const Box& box, std::string_view s) {
+  if (s.empty()) return;
+  ImGui::SetNextWindowPos({box.min.x, box.max.y + gap(1)});
+  draw_tip(s);
 }
 
 }  // namespace fathom::ui::widgets

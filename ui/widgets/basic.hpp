@@ -66,12 +66,16 @@ struct PanelOptions {
 /// A panel with its head; draw its content, then end_panel(). `head` content can be set on the right by head_right().
 void begin_panel(std::string_view id, const Box&, const PanelOptions&);
 void end_panel();
+/// Id of the panel whose head was double-clicked since the last call; empty: none.
+[[nodiscard]] std::string double_clicked_head();
 /// A strip between panels that moves `fraction` of `length`.
 void splitter(std::string_view id, const Box&, bool vertical, float& fraction, float length, float least, float most);
 
 /// Tooltip of the item before it, after the usual wait.
 void tip(std::string_view);
 void tip_over(const Box&, std::string_view);
+/// Below the box, wherever the mouse is: of an item that the keyboard reached.
+void tip_at(const Box&, std::string_view);
 [[nodiscard]] ImVec2 measure(std::string_view, Font);
 void draw_text(ImDrawList&, ImVec2 at, std::string_view, ImU32, Font);
 /// Was Enter or Space pressed on the focused item?

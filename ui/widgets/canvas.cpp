@@ -1,5 +1,7 @@
 #include "widgets/canvas.hpp"
 
+#include <imgui_internal.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -36,6 +38,11 @@ Canvas begin_canvas(std::string_view id, CanvasState& state, ImVec2 size) {
   ImGui::PushID(id.data(), id.data() + id.size());
   ImGui::InvisibleButton("##canvas", {canvas.box.width(), canvas.box.height()});
   ImGui::PopID();
+  canvas.id = ImGui::GetItemID();
+  canvas.is_focused = mirror().focusable(id);
+  if (canvas.is_focused)
+    for (const ImGuiKey key : {ImGuiKey_LeftArrow, ImGuiKey_RightArrow, ImGuiKey_UpArrow, ImGuiKey_DownArrow})
+      ImGui::SetKeyOwner(key, canvas.id, ImGuiInputFlags_LockUntilRelease);
   const ImGuiIO& io = ImGui::GetIO();
   canvas.is_hovered = ImGui::IsItemHovered();
   if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
@@ -53,8 +60,19 @@ Canvas begin_canvas(std::string_view id, CanvasState& state, ImVec2 size) {
   canvas.origin = {corner.x + state.offset.x, corner.y + state.offset.y};
   canvas.zoom = state.zoom;
   mirror().add("canvas", id, {}, canvas.box.min, canvas.box.max);
+  const float ring = metrics().focus_ring;
+  focus_ring({{canvas.box.min.x + ring, canvas.box.min.y + ring}, {canvas.box.max.x - ring, canvas.box.max.y - ring}}, canvas.is_focused);
   ImGui::PushClipRect(canvas.box.min, canvas.box.max, true);
   return canvas;
+}
+
+bool is_arrow_pressed(const Canvas& canvas, ImGuiKey arrow) {
+  return canvas.is_focused && ImGui::IsKeyPressed(arrow, canvas.id, ImGuiInputFlags_Repeat);
+}
+
+void centre_on(CanvasState& state, const Canvas& canvas, ImVec2 point) {
+  state.offset = {canvas.box.width() / 2 - point.x * state.zoom, canvas.box.height() / 2 - point.y * state.zoom};
+  state.moved = true;
 }
 
 void end_canvas() { ImGui::PopClipRect(); }

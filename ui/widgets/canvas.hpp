@@ -22,6 +22,8 @@ struct Canvas {
   ImVec2 origin;
   float zoom = 1;
   bool is_hovered = false, clicked = false;  ///< clicked: pressed and released without a drag
+  ImGuiID id = 0;
+  bool is_focused = false;  ///< by the keyboard: then the arrow keys are its own
   [[nodiscard]] ImVec2 on_screen(ImVec2 p) const { return {origin.x + p.x * zoom, origin.y + p.y * zoom}; }
   [[nodiscard]] bool is_seen(ImVec2 from, ImVec2 to) const {
     return to.x >= box.min.x && from.x <= box.max.x && to.y >= box.min.y && from.y <= box.max.y;
@@ -30,6 +32,9 @@ struct Canvas {
 
 /// Fills what is left of the window; `size` is that of what is drawn, for fitting. Draw between it and end_canvas().
 Canvas begin_canvas(std::string_view id, CanvasState&, ImVec2 size);
+[[nodiscard]] bool is_arrow_pressed(const Canvas&, ImGuiKey arrow);
+/// In the next frame the point of the plane stands in the middle.
+void centre_on(CanvasState&, const Canvas&, ImVec2 point);
 void end_canvas();
 
 }  // namespace fathom::ui::widgets

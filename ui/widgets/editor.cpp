@@ -366,7 +366,8 @@ EditorEvents editor(std::string_view id, EditorState& state, const EditorOptions
   const bool searches = is_pressed_with_ctrl(area, ImGuiKey_F);
   draw(area, state, options);
   end_area(area, now);
-  if (searches) open_search(id, now, state.search, state.search_is_open, text.caret, text.anchor);
+  if (searches || std::exchange(state.asks_search, false))
+    open_search(id, now, state.search, state.search_is_open, text.caret, text.anchor);
   return events;
 }
 

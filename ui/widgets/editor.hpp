@@ -34,6 +34,7 @@ struct EditorState {
   EditedText text;
   std::string search;
   bool search_is_open = false;
+  bool asks_search = false;     ///< by a key of somebody else: it opens and gets the keys
   std::optional<Place> reveal;  ///< the caret goes there, and gets the keys
   CompletionList completion;
 };

@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "widgets/text_layout.hpp"
 
@@ -111,7 +112,8 @@ TextViewEvents text_view(std::string_view id, const std::vector<TextLine>& lines
   drawing.emphasis = [&](std::size_t line, const std::string& name) { return emphasis ? emphasis(lines[line], name) : Emphasis::none; };
   draw_area(area, text, drawing);
   end_area(area, text);
-  if (searches) open_search(id, text, state.search, state.search_is_open, state.caret, state.anchor);
+  if (searches || std::exchange(state.asks_search, false))
+    open_search(id, text, state.search, state.search_is_open, state.caret, state.anchor);
   return events;
 }
 

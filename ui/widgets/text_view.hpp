@@ -39,6 +39,7 @@ struct TextViewState {
   Place caret, anchor;  ///< the selection lies between
   std::string search;
   bool search_is_open = false;
+  bool asks_search = false;           ///< by a key of somebody else: it opens and gets the keys
   std::optional<std::size_t> reveal;  ///< line to scroll to, in the next frame, if it is out of view
 };
 
