@@ -86,6 +86,42 @@ Trace fitting(const Trace& trace) {
   return kept;
 }
 
+/// The dimension that ends the index' range.
+std::optional<Symbol> dim_of(const math::Program& program, Symbol index) {
+  for (const math::Statement& statement : program.statements) {
+    std::vector<math::Axis> axes = statement.axes;
+    if (const math::Reduction* reduction = statement.reduction()) axes.insert(axes.end(), reduction->over.begin(), reduction->over.end());
+    for (const math::Axis& axis : axes)
+      if (axis.index == index && axis.hi.is(Op::dim)) return axis.hi.name();
+  }
+  return std::nullopt;
+}
+
+/// Twice as long where the plan has too few tiles to watch, as far as that helps.
+Compiled with_more_tiles(Compiled compiled, const math::Program& written) {
+  constexpr std::size_t fewest_across = 4, fewest_down = 2;
+  constexpr std::int64_t longest = 32;
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const auto plane = make_plane(*compiled, compiled->record.steps.size(), {});
+    if (!plane) return compiled;
+    const bool wide = plane->across() >= fewest_across, high = !plane->row || plane->down() >= fewest_down;
+    const auto dim = dim_of(math_at(*compiled, compiled->record.steps.size()), wide ? plane->row.value_or(plane->column) : plane->column);
+    if ((wide && high) || !dim) return compiled;
+    Inputs inputs = compiled->inputs;
+    std::int64_t& size = inputs.dims[dim->text()];
+    const math::Dimension* declared = written.dimension(*dim);
+    size *= 2;
+    if (size > longest || declared == nullptr || size > declared->value) return compiled;
+    DimValues dims = math::default_dims(compiled->program);
+    dims[*dim] = size;
+    if (!meets_conditions(written, dims)) return compiled;
+    const auto longer = compile(inputs);
+    if (!longer) return compiled;
+    compiled = *longer;
+  }
+  return compiled;
+}
+
 }  // namespace
 
 Result<Compiled> on_blackboard(const Compilation& document) {
@@ -100,7 +136,7 @@ Result<Compiled> on_blackboard(const Compilation& document) {
     if (attempts++ == most_attempts) break;
     for (const auto& [name, value] : dims) inputs.dims[name.text()] = value;
     const auto compiled = compile(inputs);
-    if (compiled) return *compiled;
+    if (compiled) return with_more_tiles(*compiled, document.program);
     if (why.empty() && !compiled.error().empty()) why = compiled.error().front().message;
   }
   return refuse(fmt::format("The program has no small form that could be watched{}{}", why.empty() ? "." : ": ", why), {},
