@@ -258,7 +258,7 @@ TEST(StageControls, are_there_at_every_step_of_every_sample) {
     Explorer explorer;
     explorer.open(sample.name);
     explorer.app.view.tab = Tab::stage;
-    for (std::size_t step = 0; step < explorer.app.document.shown()->steps().size(); step += 4) {
+    for (std::size_t step = 0; step < explorer.app.document.shown()->steps().size(); step += 6) {
       explorer.app.go_to(step);
       until_staged(explorer);
       ASSERT_NE(explorer.app.stage.stage(), nullptr) << step;

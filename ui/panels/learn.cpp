@@ -4,8 +4,6 @@
 
 namespace fathom::ui::panels {
 
-void learn(App& app, const Box& box) {
-  stage(app, box);
-}
+void learn(App& app, const Box& box) { stage(app, box); }
 
 }  // namespace fathom::ui::panels
