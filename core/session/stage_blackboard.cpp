@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t watched = 8, contracted = 4, alone = 1;
 constexpr std::int64_t each_own_size = 0;  // the one that the file gives
+constexpr std::int64_t longest_watched = 64;
 constexpr std::size_t most_attempts = 24;
 
 /// What a dimension should be: long along the plane, short where it is contracted, 1 where it only repeats.
@@ -50,7 +51,8 @@ bool meets_conditions(const math::Program& program, const DimValues& dims) {
 std::vector<DimValues> sizes_to_try(const math::Program& program, const std::map<Symbol, std::int64_t>& wanted) {
   std::vector<DimValues> all;
   const auto add = [&](const DimValues& dims) {
-    if (meets_conditions(program, dims) && std::find(all.begin(), all.end(), dims) == all.end()) all.push_back(dims);
+    const bool is_small = std::all_of(dims.begin(), dims.end(), [](const auto& each) { return each.second <= longest_watched; });
+    if (is_small && meets_conditions(program, dims) && std::find(all.begin(), all.end(), dims) == all.end()) all.push_back(dims);
   };
   for (const std::int64_t factor : {1, 2, 4, 8}) {
     DimValues dims;
