@@ -89,7 +89,8 @@ void StageView::go_to(std::size_t frame) {
   if (frame != frame_) just_moved_ = true;
   frame_ = frame;
   const auto& rows = stage_->frames[frame].rows;
-  if (rows && (row_ < rows->lo || row_ >= rows->hi)) row_ = rows->lo;
+  const bool is_outside = rows && (row_ < rows->lo || row_ >= rows->hi);
+  if (rows && rows->hi > rows->lo && (is_outside || !is_row_chosen_)) row_ = rows->hi - 1;  // masks leave most to the last row
 }
 
 void StageView::play(double now) {

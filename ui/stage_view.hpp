@@ -57,6 +57,20 @@ class StageView {
   [[nodiscard]] std::int64_t row() const { return row_; }
   void look_at_row(std::int64_t row) { row_ = row, is_row_chosen_ = true; }
 
+  /// What panels made of a trip; made again where another is looked at.
+  struct Lines {
+    std::uint64_t version = 0;
+    std::size_t frame = 0;
+    std::int64_t row = 0;
+    std::vector<std::pair<std::string, std::string>> lines;  ///< name, values
+  } lines;
+  struct Kept {
+    std::uint64_t version = 0;
+    std::size_t frame = 0;
+    session::stage::Bytes now, all;
+    std::vector<session::stage::TileProgress> progress;
+  } kept;
+
   bool playing = false;
   double speed = 1;
   double play_next = 0;  ///< seconds of Dear ImGui's clock

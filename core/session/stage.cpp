@@ -211,18 +211,19 @@ std::optional<Values> values_of_run(const Compilation& compilation, const Ir& ir
   return values;
 }
 
-/// What one is of the other throughout; nullopt where that is no one number.
-std::optional<double> ratio_of(const std::vector<double>& now, const std::vector<double>& before) {
+/// What one is of the other throughout; NaN where that is no one number.
+double ratio_of(const std::vector<double>& now, const std::vector<double>& before) {
   constexpr double tolerance = 1e-4;
-  if (now.size() != before.size()) return std::nullopt;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  if (now.size() != before.size()) return none;
   std::optional<double> ratio;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (!std::isfinite(now[i]) || !std::isfinite(before[i]) || before[i] == 0) continue;
     const double here = now[i] / before[i];
     if (!ratio) ratio = here;
-    if (std::abs(here - *ratio) > tolerance * std::abs(*ratio)) return std::nullopt;
+    if (std::abs(here - *ratio) > tolerance * std::abs(*ratio)) return none;
   }
-  return ratio;
+  return ratio.value_or(1);
 }
 
 /// A step that folds a scale into exponents leaves references in another unit. Which, is seen by running the legal program before and after
@@ -237,8 +238,7 @@ void find_units(const Compilation& compilation, std::size_t step, const interp::
     if (!before || !after) continue;
     for (const auto& [tensor, values] : *after) {
       const auto old = before->find(tensor);
-      const auto ratio = old == before->end() ? std::nullopt : ratio_of(values, old->second);
-      if (ratio && errors.is_state(tensor)) errors.set_unit(tensor, errors.unit_of(tensor) * *ratio);
+      if (old != before->end() && errors.is_state(tensor)) errors.set_unit(tensor, errors.unit_of(tensor) * ratio_of(values, old->second));
     }
   }
 }
@@ -378,8 +378,10 @@ Result<Stage> make(const Compiled& blackboard, std::size_t step, const Options& 
   const auto narrowed = narrowings_after(compilation.record);
   Errors errors(statements, blackboard->program, inputs,
                 stage.step < narrowed.size() ? narrowed[stage.step] : std::vector<interp::BoundOptions::Narrowed>());
+  const loop::Program* loops = loops_at(compilation, stage.step);
+  if (loops != nullptr && stage.ir.level > Level::loop) errors.set_parts(merged_statements(*loops));
   find_units(compilation, stage.step, inputs, errors);
-  Repairs repairs(loops_at(compilation, stage.step), errors, dims, inputs);
+  Repairs repairs(loops, errors, dims, inputs);
   const auto places = places_of(stage.ir, statements, dims);
   Recorder recorder(stage, *places, errors, repairs, blackboard->program);
   interp::RunOptions run;

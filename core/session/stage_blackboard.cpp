@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t watched = 8, contracted = 4, alone = 1;
 constexpr std::int64_t each_own_size = 0;  // the one that the file gives
+constexpr std::int64_t longest_watched = 64;
 constexpr std::size_t most_attempts = 24;
 
 /// What a dimension should be: long along the plane, short where it is contracted, 1 where it only repeats.
@@ -50,7 +51,8 @@ bool meets_conditions(const math::Program& program, const DimValues& dims) {
 std::vector<DimValues> sizes_to_try(const math::Program& program, const std::map<Symbol, std::int64_t>& wanted) {
   std::vector<DimValues> all;
   const auto add = [&](const DimValues& dims) {
-    if (meets_conditions(program, dims) && std::find(all.begin(), all.end(), dims) == all.end()) all.push_back(dims);
+    const bool is_small = std::all_of(dims.begin(), dims.end(), [](const auto& each) { return each.second <= longest_watched; });
+    if (is_small && meets_conditions(program, dims) && std::find(all.begin(), all.end(), dims) == all.end()) all.push_back(dims);
   };
   for (const std::int64_t factor : {1, 2, 4, 8}) {
     DimValues dims;
@@ -86,6 +88,42 @@ Trace fitting(const Trace& trace) {
   return kept;
 }
 
+/// The dimension that ends the index' range.
+std::optional<Symbol> dim_of(const math::Program& program, Symbol index) {
+  for (const math::Statement& statement : program.statements) {
+    std::vector<math::Axis> axes = statement.axes;
+    if (const math::Reduction* reduction = statement.reduction()) axes.insert(axes.end(), reduction->over.begin(), reduction->over.end());
+    for (const math::Axis& axis : axes)
+      if (axis.index == index && axis.hi.is(Op::dim)) return axis.hi.name();
+  }
+  return std::nullopt;
+}
+
+/// Twice as long where the plan has too few tiles to watch, as far as that helps.
+Compiled with_more_tiles(Compiled compiled, const math::Program& written) {
+  constexpr std::size_t fewest_across = 4, fewest_down = 2;
+  constexpr std::int64_t longest = 32;
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    const auto plane = make_plane(*compiled, compiled->record.steps.size(), {});
+    if (!plane) return compiled;
+    const bool wide = plane->across() >= fewest_across, high = !plane->row || plane->down() >= fewest_down;
+    const auto dim = dim_of(math_at(*compiled, compiled->record.steps.size()), wide ? plane->row.value_or(plane->column) : plane->column);
+    if ((wide && high) || !dim) return compiled;
+    Inputs inputs = compiled->inputs;
+    std::int64_t& size = inputs.dims[dim->text()];
+    const math::Dimension* declared = written.dimension(*dim);
+    size *= 2;
+    if (size > longest || declared == nullptr || size > declared->value) return compiled;
+    DimValues dims = math::default_dims(compiled->program);
+    dims[*dim] = size;
+    if (!meets_conditions(written, dims)) return compiled;
+    const auto longer = compile(inputs);
+    if (!longer) return compiled;
+    compiled = *longer;
+  }
+  return compiled;
+}
+
 }  // namespace
 
 Result<Compiled> on_blackboard(const Compilation& document) {
@@ -100,7 +138,7 @@ Result<Compiled> on_blackboard(const Compilation& document) {
     if (attempts++ == most_attempts) break;
     for (const auto& [name, value] : dims) inputs.dims[name.text()] = value;
     const auto compiled = compile(inputs);
-    if (compiled) return *compiled;
+    if (compiled) return with_more_tiles(*compiled, document.program);
     if (why.empty() && !compiled.error().empty()) why = compiled.error().front().message;
   }
   return refuse(fmt::format("The program has no small form that could be watched{}{}", why.empty() ? "." : ": ", why), {},

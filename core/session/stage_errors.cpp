@@ -133,7 +133,8 @@ void Errors::see(const Write& write, const Place& place) {
                          before.over->hi >= now.over->lo && before.over->lo <= now.over->lo;
     if (goes_on) now.over = IndexRange{now.over->index, before.over->lo, std::max(before.over->hi, now.over->hi)};
   } else {
-    now.is_known = limited.empty() && !write.partial;  // else a merge of parts, or a walk over two indices
+    now.is_known =
+        limited.empty() && !write.partial && parts_.count(write.statement) == 0;  // else a merge of parts, or a walk over two indices
   }
   all.push_back(std::move(now));  // the newest is last
 }
@@ -238,6 +239,7 @@ std::optional<StateError> Errors::error_of(const Write& write) {
 
   StateError worst{write.tensor, 0, 0, 0, false};
   const double unit = is_result ? 1 : unit_of(write.statement);
+  if (std::isnan(unit)) return std::nullopt;
   double worst_share = -1;
   for (std::size_t i = 0; i < expected.value.size(); ++i) {
     auto rest = static_cast<std::int64_t>(i);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,12 @@ class Errors {
   Errors(const Errors&) = delete;
   Errors& operator=(const Errors&) = delete;
 
-  /// Values of the statement are kept in another unit from now on: `unit` times what the text says.
+  /// Values of the statement are kept in another unit from now on: `unit` times what the text says. NaN: in several, so that they have no
+  /// reference.
   void set_unit(const std::string& statement, double unit) { units_[statement] = unit; }
   [[nodiscard]] double unit_of(const std::string& statement) const;
+  /// Reductions of a module that run in parts: what their loops leave is a part, which has no reference.
+  void set_parts(std::set<std::string> statements) { parts_ = std::move(statements); }
   /// In the order of the run.
   void see(const Write&, const Place&);
   /// Of what was written: nullopt for what has no reference (a helper, a merge of parts, an axis that is not the statement's).
@@ -44,6 +48,7 @@ class Errors {
   DimValues dims_;
   std::vector<interp::BoundOptions::Narrowed> narrowed_;
   std::map<std::string, double> units_;
+  std::set<std::string> parts_;
   std::map<std::string, std::vector<Seen>> seen_;
   std::map<std::string, std::unique_ptr<Known>> known_;
   std::int64_t moves_ = 0;

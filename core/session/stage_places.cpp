@@ -15,7 +15,7 @@ using Trip = std::vector<std::pair<Symbol, std::int64_t>>;
 class StatementPlaces : public Places {
  public:
   StatementPlaces(const math::Program& program, const loop::Program* loops, DimValues dims) : program_(program), dims_(std::move(dims)) {
-    if (loops != nullptr) sites_ = loop::sites_of(*loops);
+    if (loops != nullptr) sites_ = loop::sites_of(*loops), find_splits(loops->root);
   }
 
   std::optional<Place> of(const interp::Event& event) override {
@@ -45,13 +45,33 @@ class StatementPlaces : public Places {
     if (const math::Reduction* reduction = statement->reduction(); reduction != nullptr && event.partial)
       place.starts = std::none_of(reduction->over.begin(), reduction->over.end(),
                                   [&](const math::Axis& axis) { return place.scope.count(axis.index) > 0; });
+    // a part of a split also ends outside of its fold, and merges are outside of the split
+    const auto split = splits_.find(event.tensor);
+    if (split != splits_.end()) {
+      const bool is_in_split = place.scope.count(split->second) > 0;
+      bool& is_running = running_[event.tensor];
+      const bool is_outside = place.starts;
+      place.starts = is_outside && is_in_split && !is_running;
+      is_running = !is_outside;
+    }
     return place;
   }
 
  private:
+  void find_splits(const loop::NodeRef& node) {
+    if (!node) return;
+    if (const auto* combine = std::get_if<loop::Combine>(node.get()))
+      for (const Symbol name : combine->statements) splits_[name] = combine->split;
+    if (const auto* inner = std::get_if<loop::Loop>(node.get())) find_splits(inner->body);
+    if (const auto* sequence = std::get_if<loop::Sequence>(node.get()))
+      for (const loop::NodeRef& each : sequence->items) find_splits(each);
+  }
+
   const math::Program& program_;
   DimValues dims_;
   std::map<Symbol, loop::Site> sites_;
+  std::map<Symbol, Symbol> splits_;  ///< reduction in parts -> the index of the loop over them
+  std::map<Symbol, bool> running_;   ///< its last event was inside its fold
 };
 
 // ---- modules ----

@@ -124,7 +124,22 @@ std::int64_t tile_of(const loop::Program* loops, Symbol index, std::int64_t exte
   return tile > 0 ? std::min(tile, extent) : extent;
 }
 
+void find_merges(const loop::NodeRef& node, std::set<std::string>& names) {
+  if (!node) return;
+  if (const auto* combine = std::get_if<loop::Combine>(node.get()))
+    for (const Symbol name : combine->statements) names.insert(name.text());
+  if (const auto* inner = std::get_if<loop::Loop>(node.get())) find_merges(inner->body, names);
+  if (const auto* sequence = std::get_if<loop::Sequence>(node.get()))
+    for (const loop::NodeRef& each : sequence->items) find_merges(each, names);
+}
+
 }  // namespace
+
+std::set<std::string> merged_statements(const loop::Program& program) {
+  std::set<std::string> names;
+  find_merges(program.root, names);
+  return names;
+}
 
 const math::Program& math_at(const Compilation& compilation, std::size_t step) {
   const math::Program* found = &compilation.record.steps.front().after.math();

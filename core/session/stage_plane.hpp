@@ -1,6 +1,9 @@
 // The plane of a program and the sizes at which a person can watch it; for the files of the stage.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "session/stage.hpp"
 
 namespace fathom::session::stage {
@@ -9,6 +12,9 @@ namespace fathom::session::stage {
 [[nodiscard]] const math::Program& math_at(const Compilation&, std::size_t step);
 /// The last Loop program up to the step; nullptr before it.
 [[nodiscard]] const loop::Program* loops_at(const Compilation&, std::size_t step);
+
+/// Reductions that run in parts, which are merged afterwards.
+[[nodiscard]] std::set<std::string> merged_statements(const loop::Program&);
 
 struct PlaneIndices {
   std::optional<Symbol> row;

@@ -66,6 +66,7 @@ Repairs::Repairs(const loop::Program* loops, const Errors& errors, const DimValu
 void Repairs::see(const Write& write, Frame& frame) {
   if (loops_ == nullptr || write.statement.empty() || !write.partial) return;
   const double unit = errors_.unit_of(write.statement);
+  if (std::isnan(unit)) return;
   const bool is_state = write.tensor == write.statement;
   const auto in_unit = [&](std::vector<double> values) {
     for (double& value : values) value /= unit;

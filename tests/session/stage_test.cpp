@@ -182,6 +182,7 @@ TEST(Stage, of_every_sample_at_every_step_exists_and_is_within_rounding) {
     ASSERT_NE(small, nullptr);
     for (std::size_t step = 0; step < small->record.steps.size(); ++step)
       for (const std::string family : {"gaussian", "ascending"}) {
+        if (family == "ascending" && step % 3 != 0) continue;
         SCOPED_TRACE(small->record.steps[step].id + " " + family);
         const auto made = stage::make(small, step, {family, 3, {}});
         ASSERT_TRUE(made.has_value()) << made.error().reason;
@@ -314,6 +315,23 @@ TEST(Stage, without_the_guard_gives_no_number_where_nothing_has_counted) {
   EXPECT_FALSE(legal->first_wrong().has_value()) << offered->family;
 }
 
+TEST(Stage, of_other_choices_is_within_rounding_too) {
+  const std::vector<Choices> others = {{{"o/j/fold", "split-k"}}, {{"p.sum/j/fuse", "no"}}, {{"o/j/bound", "no"}}};
+  for (const Choices& choices : others) {
+    SCOPED_TRACE(choices.front().first);
+    const stage::Compiled small = on_blackboard(read_sample("attention"), choices);
+    ASSERT_NE(small, nullptr);
+    for (std::size_t step = 0; step < small->record.steps.size(); ++step) {
+      SCOPED_TRACE(small->record.steps[step].id);
+      const auto made = stage::make(small, step, {"ascending", 2, {}});
+      ASSERT_TRUE(made.has_value()) << made.error().reason;
+      for (const stage::Frame& frame : made->frames)
+        for (const stage::StateError& error : frame.errors)
+          EXPECT_FALSE(error.exceeds) << error.tensor << " error " << error.error << " bound " << error.bound << " of " << error.reference;
+    }
+  }
+}
+
 TEST(Stage, keeps_the_choices_of_the_document_that_mean_something_at_its_size) {
   const stage::Compiled small = on_blackboard(read_sample("attention"), {{"o.sum/j/fuse", "no"}, {"o/j/tile", "64"}});
   ASSERT_NE(small, nullptr);
@@ -333,13 +351,9 @@ TEST(Stage, meets_conditions_between_dimensions_and_says_why_where_nothing_small
   const Compiled document = compiled(fixed);
   ASSERT_NE(document, nullptr);
   const auto small = stage::on_blackboard(*document);
-  if (small) {
-    const auto made = stage::make(*small, last_step(**small, Level::loop));
-    EXPECT_TRUE(!made.has_value() || !made->cut.empty() || made->frames.size() <= stage::most_frames);
-  } else {
-    EXPECT_NE(small.error().reason.find("no small form"), std::string::npos);
-    EXPECT_FALSE(small.error().hint.empty());
-  }
+  ASSERT_FALSE(small.has_value());
+  EXPECT_NE(small.error().reason.find("no small form"), std::string::npos);
+  EXPECT_FALSE(small.error().hint.empty());
   const stage::Compiled even =
       on_blackboard("dim R = 64, C = 128, K = 32\noperator f(x: f32[R,C]) -> (y: f32[R]) where C == 4 * K { y[i] = sum[j](x[i,j]) }\n");
   ASSERT_NE(even, nullptr);

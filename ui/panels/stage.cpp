@@ -51,10 +51,14 @@ std::string values_text(const std::vector<double>& values) {
 
 namespace {
 
-void head(App& app, float width) {
+void head(App& app, float width, bool has_title) {
   const StageView& view = app.stage;
-  widgets::fitted("title", "STAGE", widgets::measure("STAGE", Font::body_bold).x, Role::text, Font::body_bold);
-  ImGui::SameLine(0, gap(3));
+  if (has_title) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::SetCursorScreenPos({at.x, at.y + (metrics().row - font(Font::body_bold)->FontSize) / 2});
+    widgets::fitted("title", "STAGE", widgets::measure("STAGE", Font::body_bold).x, Role::text, Font::body_bold);
+    ImGui::SetCursorScreenPos({at.x + widgets::measure("STAGE", Font::body_bold).x + gap(3), at.y});
+  }
   const auto blocks = view.stage()->blocks();
   if (!blocks.empty()) {
     std::vector<std::string> names;
@@ -119,13 +123,21 @@ std::string trip_text(const session::stage::Stage& stage, std::size_t number) {
 void breaks(App& app) {
   const StageView& view = app.stage;
   if (view.breaks().empty()) return;
-  widgets::text("break it:", Role::muted, Font::caption);
-  const float right = ImGui::GetWindowPos().x + ImGui::GetContentRegionMax().x;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  ImGui::SetCursorScreenPos({at.x, at.y + (metrics().row - font(Font::body)->FontSize) / 2});
+  widgets::fitted("label", "Break it:", widgets::measure("Break it:", Font::body).x, Role::muted);
+  ImGui::SetCursorScreenPos({ImGui::GetItemRectMax().x, at.y});
   std::optional<std::string> toggled;
   float x = ImGui::GetItemRectMax().x;
+  bool is_first = true;
   for (const session::stage::Break& each : view.breaks()) {
     const float width = metrics().icon + gap(1.5F) + widgets::measure(each.title, Font::body).x;
-    if (x + gap(3) + width <= right) ImGui::SameLine(0, gap(3));
+    if (is_first)
+      ImGui::SetCursorScreenPos({x + gap(3), at.y});
+    else if (x + gap(3) + width <= right)
+      ImGui::SameLine(0, gap(3));
+    is_first = false;
     bool on = view.is_broken(each.id);
     if (widgets::checkbox("break/" + each.id, each.title, on)) toggled = each.id;
     widgets::tip(each.says);
@@ -159,7 +171,7 @@ void instead(App& app) {
   widgets::wrapped("The small program runs. Its trips appear here in a moment.", Role::muted);
 }
 
-void content(App& app) {
+void content(App& app, bool has_title) {
   if (app.document.shown() == nullptr) return widgets::wrapped("The stage plays the program as soon as its text compiles.", Role::muted);
   app.stage.request(*app.document.shown(), app.document.version(), app.step());
   const session::stage::Stage* stage = app.stage.stage();
@@ -167,7 +179,7 @@ void content(App& app) {
   const double now = ImGui::GetTime();
   const float arrived = app.stage.arrived(now, app.settings.reduced_motion);
   const float width = ImGui::GetContentRegionAvail().x;
-  head(app, width);
+  head(app, width, has_title);
   const auto& steps = app.document.shown()->steps();
   const std::size_t named = step_of_names(app);
   widgets::fitted("trip", trip_text(*stage, app.stage.frame()), width, Role::text, Font::body);
@@ -204,10 +216,10 @@ void content(App& app) {
 
 void stage(App& app, const Box& box) {
   widgets::begin_panel("stage", box, {"", true});
-  stage_parts::content(app);
+  stage_parts::content(app, true);
   widgets::end_panel();
 }
 
-void stage_tab(App& app) { stage_parts::content(app); }
+void stage_tab(App& app) { stage_parts::content(app, false); }
 
 }  // namespace fathom::ui::panels

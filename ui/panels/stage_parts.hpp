@@ -19,6 +19,9 @@ using widgets::Box;
 /// "[0.2 0.7 0.1]"; the middle is left out of long ones.
 [[nodiscard]] std::string values_text(const std::vector<double>&);
 
+/// What is kept, and how far the tiles are, after the trip.
+[[nodiscard]] const StageView::Kept& kept_of(App&);
+
 /// The square of tiles, or the strip of a program without rows, with the names of its axes and what the patterns mean.
 void plane(App&, const Box&, float arrived);
 /// Running states and results at the row that is looked at, as they were and as they are.

@@ -99,7 +99,8 @@ void plane(App& app, const Box& box, float arrived) {
               weak = entity ? faded_entity(*entity, 0.25F) : faded(Role::text, 0.2F);
   const float line = font(Font::caption)->FontSize + gap(1), legend_height = gap(10);
   const std::string row_name = plane.row ? plane.row->text() : "";
-  const float left = plane.row ? std::max(gap(5), widgets::measure(row_name, Font::caption).x + gap(2)) : 0;
+  const float left =
+      plane.row ? std::max(gap(3), widgets::measure(row_name, Font::caption).x) + gap(4) : 0;  // the name, and the mark of a row
 
   // axes: names of the program's own indices
   const std::string across = fmt::format("{} →   {}", plane.column.text(), plane.tensor);
@@ -115,7 +116,7 @@ void plane(App& app, const Box& box, float arrived) {
     mirror().add("text", "rows", row_name + " ↓", {box.min.x, origin.y}, {origin.x, origin.y + 2 * line});
   }
 
-  const std::vector<stage::TileProgress> progress = run.progress(app.stage.frame());
+  const std::vector<stage::TileProgress>& progress = kept_of(app).progress;
   const bool lit = app.is_selected(named, plane.tensor);
   for (std::size_t tile = 0; tile < plane.kinds.size(); ++tile) {
     const std::size_t r = tile / plane.across(), c = tile % plane.across();

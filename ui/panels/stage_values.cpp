@@ -52,11 +52,10 @@ std::string change_text(const std::vector<double>& before, const std::vector<dou
 }
 
 /// A line whose name is selected by a click.
-void line(App& app, const std::string& name, const std::string& words, ImVec2 at, float width) {
+void line(App& app, const std::string& name, const std::string& words, ImVec2 at, float width, float name_width) {
   const std::size_t named = step_of_names(app);
-  const float name_width = std::min(width * 0.4F, gap(22));
   ImGui::SetCursorScreenPos(at);
-  const widgets::Pressable state = widgets::pressable("name/" + name, {width, metrics().row});
+  const widgets::Pressable state = widgets::pressable(name, {width, metrics().row});
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const bool lit = app.is_selected(named, name), hot = state.hovered || app.is_hovered(named, name);
   if (lit || hot)
@@ -75,6 +74,15 @@ void line(App& app, const std::string& name, const std::string& words, ImVec2 at
 
 }  // namespace
 
+const StageView::Kept& kept_of(App& app) {
+  const stage::Stage& run = *app.stage.stage();
+  StageView::Kept& kept = app.stage.kept;
+  const std::size_t frame = app.stage.frame();
+  if (kept.version != app.stage.version() || kept.frame != frame)
+    kept = {app.stage.version(), frame, run.bytes(frame), run.bytes(run.frames.size() - 1), run.progress(frame)};
+  return kept;
+}
+
 void values(App& app, const Box& box) {
   const MirrorScope scope("values");
   const stage::Stage& run = *app.stage.stage();
@@ -87,11 +95,19 @@ void values(App& app, const Box& box) {
   mirror().add("text", "row", title, at, {box.max.x, at.y + font(Font::caption)->FontSize});
   at.y += font(Font::caption)->FontSize + gap(1);
   ImGui::PushClipRect(box.min, box.max, true);
-  for (const std::string& name : shown_names(run)) {
-    const std::vector<double> after = run.held(frame, name, app.stage.row());
-    const std::vector<double> before = frame == 0 ? std::vector<double>() : run.held(frame - 1, name, app.stage.row());
+  StageView::Lines& lines = app.stage.lines;
+  if (lines.version != app.stage.version() || lines.frame != frame || lines.row != app.stage.row()) {
+    lines = {app.stage.version(), frame, app.stage.row(), {}};
+    for (const std::string& name : shown_names(run))
+      lines.lines.emplace_back(name, change_text(frame == 0 ? std::vector<double>() : run.held(frame - 1, name, app.stage.row()),
+                                                 run.held(frame, name, app.stage.row())));
+  }
+  float name_width = 0;
+  for (const auto& [name, words] : lines.lines) name_width = std::max(name_width, widgets::measure(name, Font::code_bold).x + gap(4));
+  name_width = std::min(name_width, box.width() * 0.5F);
+  for (const auto& [name, words] : lines.lines) {
     if (at.y + metrics().row > box.max.y) break;
-    line(app, name, change_text(before, after), at, box.width());
+    line(app, name, words, at, box.width(), name_width);
     at.y += metrics().row;
   }
   const std::size_t named = step_of_names(app);
@@ -110,8 +126,8 @@ void values(App& app, const Box& box) {
 
 void places(App& app, const Box& box) {
   const MirrorScope scope("places");
-  const stage::Stage& run = *app.stage.stage();
-  const stage::Bytes now = run.bytes(app.stage.frame()), all = run.bytes(run.frames.size() - 1);
+  const StageView::Kept& kept = kept_of(app);
+  const stage::Bytes &now = kept.now, &all = kept.all;
   struct Bar {
     const char* name;
     double bytes, most;

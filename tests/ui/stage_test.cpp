@@ -1,0 +1,282 @@
+// The stage on the screen: what it says are the observer's values, the same that an independent run gives; its controls work by mouse and
+// key.
+#include "session/stage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <regex>
+
+#include "headless.hpp"
+#include "session/samples.hpp"
+
+namespace fathom::ui::tests {
+namespace {
+
+namespace stage = session::stage;
+
+std::string text_of_sample(const std::string& name) {
+  for (const session::Sample& each : session::samples())
+    if (each.name == name) return each.text;
+  return {};
+}
+
+std::string renamed(std::string text, const std::vector<std::pair<std::string, std::string>>& names) {
+  for (const auto& [from, to] : names) text = std::regex_replace(text, std::regex("\\b" + from + "\\b"), to);
+  return text;
+}
+
+const char* const reducer_program =
+    "reducer spread(x) { state n = 0, s = 0, h = -inf\n lift (1, x, x)\n combine (n + n', s + s', max(h, h'))\n result above = h - s / "
+    "max(n, 1) }\n"
+    "dim R = 64, C = 256\noperator spreads(x: f32[R,C]) -> (y: f32[R]) { y[i] = spread[j](x[i,j]) }\n";
+
+class StagePanel : public testing::TestWithParam<int> {};
+
+struct Named {
+  const char* name;
+  std::string text;
+};
+Named program_number(int number) {
+  switch (number) {
+    case 0:
+      return {"attention", text_of_sample("attention")};
+    case 1:
+      return {"renamed", renamed(text_of_sample("attention"), {{"q", "alpha"},
+                                                               {"k", "beta"},
+                                                               {"v", "gamma"},
+                                                               {"o", "omega"},
+                                                               {"s", "u1"},
+                                                               {"c", "u2"},
+                                                               {"p", "u3"},
+                                                               {"i", "a"},
+                                                               {"j", "z"},
+                                                               {"d", "e"}})};
+    case 2:
+      return {"rmsnorm", text_of_sample("rmsnorm")};
+    case 3:
+      return {"layernorm", text_of_sample("layernorm")};
+    default:
+      return {"reducer", reducer_program};
+  }
+}
+
+void until_staged(Explorer& explorer) {
+  constexpr int most_waits = 3000;
+  for (int i = 0; i < most_waits; ++i) {
+    explorer.frame();
+    if (i > 2 && !explorer.app.stage.is_busy()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(explorer.app.stage.is_busy());
+  explorer.frame();
+  explorer.frame();
+}
+
+void open_stage(Explorer& explorer, const std::string& file) {
+  explorer.open(file);
+  ASSERT_NE(explorer.app.document.shown(), nullptr);
+  explorer.app.view.tab = Tab::stage;
+  const auto& steps = explorer.app.document.shown()->steps();
+  std::size_t last = 0;
+  for (std::size_t k = 0; k < steps.size(); ++k)
+    if (steps[k].after.level == Level::loop) last = k;
+  explorer.app.go_to(last);
+  until_staged(explorer);
+  ASSERT_NE(explorer.app.stage.stage(), nullptr);
+}
+
+std::string digits(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value < 0 ? "−inf" : "inf";
+  const std::string text = fmt::format("{:.3g}", std::abs(value));
+  return (std::signbit(value) ? "−" : "") + text;
+}
+std::string all_digits(const std::vector<double>& values) {
+  if (values.size() == 1) return digits(values[0]);
+  std::string text = "[";
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (values.size() <= 8 || k < 7 || k + 1 == values.size())
+      text += (k == 0 ? "" : values.size() > 8 && k + 1 == values.size() ? " … " : " ") + digits(values[k]);
+  return text + "]";
+}
+
+/// Tensors of an independent run, by element, as they are after a number of events.
+struct Replica {
+  std::map<std::string, std::map<std::vector<std::int64_t>, double>> tensors;
+  std::map<std::string, std::size_t> row_axis;
+  std::vector<double> at_row(const std::string& tensor, std::int64_t row) const {
+    std::vector<double> values;
+    const auto found = tensors.find(tensor);
+    if (found == tensors.end()) return values;
+    for (const auto& [place, value] : found->second)
+      if (place[row_axis.at(tensor)] == row) values.push_back(value);
+    return values;
+  }
+};
+
+TEST_P(StagePanel, says_the_values_that_an_independent_run_gives) {
+  const Named program = program_number(GetParam());
+  SCOPED_TRACE(program.name);
+  Explorer explorer;
+  std::ofstream("program.fathom") << program.text;
+  open_stage(explorer, "program.fathom");
+  const stage::Stage& shown = *explorer.app.stage.stage();
+  ASSERT_TRUE(shown.plane && shown.plane->row);
+
+  // another compilation of the same text, run by hand
+  const auto small = stage::on_blackboard(explorer.app.document.shown()->compilation());
+  ASSERT_TRUE(small.has_value());
+  const Ir& ir =
+      (*small)->record.steps[stage::step_on_blackboard(explorer.app.document.shown()->compilation(), explorer.app.step(), **small)].after;
+  ASSERT_EQ(ir.level, Level::loop);
+  struct Seen {
+    std::string tensor;
+    std::vector<std::pair<std::int64_t, std::int64_t>> box;
+    std::vector<double> values;
+  };
+  std::vector<Seen> events;
+  interp::RunOptions options;
+  options.dims = math::default_dims((*small)->program);
+  options.observer = [&](const interp::Event& event) { events.push_back({event.tensor.text(), event.box, *event.values}); };
+  std::vector<std::int64_t> edges{0};
+  for (std::int64_t edge = shown.plane->tile_columns; edge < shown.plane->columns; edge += shown.plane->tile_columns) edges.push_back(edge);
+  ASSERT_TRUE(interp::run(ir, interp::make_inputs((*small)->program, options.dims, "gaussian", 1, edges), options).has_value());
+  ASSERT_EQ(events.size(), shown.writes.size());
+
+  Replica replica;
+  for (const math::Statement& statement : ir.loop().math.statements)
+    for (std::size_t k = 0; k < statement.axes.size(); ++k)
+      if (statement.axes[k].index == *shown.plane->row) replica.row_axis[statement.name.text()] = k;
+  std::size_t next = 0, compared = 0;
+  for (std::size_t frame = 0; frame < shown.frames.size(); ++frame) {
+    for (; next < shown.frames[frame].first_write + shown.frames[frame].writes; ++next) {
+      std::vector<std::int64_t> place;
+      for (const auto& [lo, hi] : events[next].box) place.push_back(lo);
+      for (const double value : events[next].values) {
+        replica.tensors[events[next].tensor][place] = value;
+        for (std::size_t k = place.size(); k-- > 0;) {
+          if (++place[k] < events[next].box[k].second) break;
+          place[k] = events[next].box[k].first;
+        }
+      }
+    }
+    explorer.app.stage.go_to(frame);
+    explorer.frame();
+    explorer.frame();
+    for (const MirrorItem& item : mirror().items()) {
+      if (item.kind != "state") continue;
+      const std::string name = item.text.substr(0, item.text.find(' '));
+      const std::vector<double> expected = replica.at_row(name, explorer.app.stage.row());
+      if (expected.empty()) {
+        EXPECT_EQ(item.text, name + " –");
+        continue;
+      }
+      const std::string end = all_digits(expected);
+      EXPECT_EQ(item.text.substr(item.text.size() - std::min(item.text.size(), end.size())), end) << item.text;
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, shown.frames.size());
+}
+INSTANTIATE_TEST_SUITE_P(Five, StagePanel, testing::Range(0, 5));
+
+TEST(StageControls, move_by_keys_and_by_mouse_and_rest_when_nothing_moves) {
+  Explorer explorer;
+  open_stage(explorer, "attention");
+  const std::size_t first = explorer.app.stage.frame();
+  explorer.key(ImGuiKey_Period);
+  EXPECT_EQ(explorer.app.stage.frame(), first + 1);
+  explorer.key(ImGuiKey_Comma);
+  EXPECT_EQ(explorer.app.stage.frame(), first);
+  explorer.key(ImGuiKey_Period, ImGuiMod_Shift);
+  EXPECT_EQ(explorer.app.stage.frame() + 1, explorer.app.stage.frames());
+  ASSERT_NE(mirror().find("middle/stage/stage.next"), nullptr);
+  EXPECT_FALSE(mirror().find("middle/stage/stage.next")->enabled);
+  ASSERT_TRUE(explorer.click("middle/stage/stage.first"));
+  EXPECT_EQ(explorer.app.stage.frame(), 0U);
+  explorer.key(ImGuiKey_P);
+  EXPECT_TRUE(explorer.app.stage.playing);
+  EXPECT_TRUE(explorer.app.is_animating());
+  constexpr int enough = 3000;
+  for (int k = 0; k < enough && explorer.app.stage.playing; ++k) explorer.frame();
+  EXPECT_FALSE(explorer.app.stage.playing) << "it ends at the last trip";
+  EXPECT_EQ(explorer.app.stage.frame() + 1, explorer.app.stage.frames());
+  for (int k = 0; k < 30; ++k) explorer.frame();
+  EXPECT_FALSE(explorer.app.is_animating());
+  explorer.app.settings.reduced_motion = true;
+  explorer.app.stage.go_to(1);
+  explorer.frame();
+  EXPECT_FALSE(explorer.app.is_animating());
+}
+
+TEST(StageControls, select_the_same_thing_as_every_other_panel) {
+  Explorer explorer;
+  open_stage(explorer, "attention");
+  ASSERT_TRUE(explorer.click("middle/stage/values/p.m"));
+  EXPECT_EQ(explorer.app.selected.name, "p.m");
+  EXPECT_TRUE(mirror().find("middle/stage/values/p.m")->selected);
+  EXPECT_NE(mirror().text_of("ribbon").find("life of p.m"), std::string::npos);
+  ASSERT_TRUE(explorer.click("middle/stage/plane/1,0"));
+  EXPECT_EQ(explorer.app.selected.name, explorer.app.stage.stage()->plane->tensor);
+  EXPECT_GE(explorer.app.stage.row(), explorer.app.stage.stage()->plane->tile_rows);
+  explorer.key(ImGuiKey_G);  // nothing
+  explorer.app.view.tab = Tab::graph;
+  explorer.frame();
+  explorer.frame();
+  bool lit = false;
+  for (const MirrorItem& item : mirror().items()) lit = lit || (item.kind == "node" && item.selected);
+  EXPECT_TRUE(lit);
+}
+
+TEST(StageControls, break_the_plan_and_repair_it) {
+  Explorer explorer;
+  open_stage(explorer, "attention");
+  EXPECT_NE(mirror().text_of("middle/stage").find("within rounding in every trip"), std::string::npos);
+  EXPECT_EQ(mirror().text_of("middle/stage").find("UNSOUND"), std::string::npos);
+  ASSERT_FALSE(explorer.app.stage.breaks().empty());
+  for (const stage::Break& each : std::vector<stage::Break>(explorer.app.stage.breaks())) {
+    SCOPED_TRACE(each.id);
+    ASSERT_TRUE(explorer.click("middle/stage/break/" + each.id));
+    until_staged(explorer);
+    ASSERT_NE(explorer.app.stage.stage(), nullptr);
+    EXPECT_EQ(explorer.app.stage.family(), each.family);
+    EXPECT_NE(mirror().text_of("middle/stage").find("UNSOUND"), std::string::npos);
+    EXPECT_NE(mirror().text_of("middle/stage").find("wrong from trip"), std::string::npos);
+    ASSERT_TRUE(explorer.click("middle/stage/heal"));
+    until_staged(explorer);
+    EXPECT_EQ(mirror().text_of("middle/stage").find("UNSOUND"), std::string::npos);
+    EXPECT_EQ(mirror().text_of("middle/stage").find("wrong from trip"), std::string::npos);
+  }
+}
+
+TEST(StageControls, are_there_at_every_step_of_every_sample) {
+  for (const session::Sample& sample : session::samples()) {
+    SCOPED_TRACE(sample.name);
+    Explorer explorer;
+    explorer.open(sample.name);
+    explorer.app.view.tab = Tab::stage;
+    for (std::size_t step = 0; step < explorer.app.document.shown()->steps().size(); step += 6) {
+      explorer.app.go_to(step);
+      until_staged(explorer);
+      ASSERT_NE(explorer.app.stage.stage(), nullptr) << step;
+      EXPECT_NE(mirror().find("middle/stage/plane/0,0"), nullptr);
+      EXPECT_NE(mirror().find("middle/stage/errors/words"), nullptr);
+      EXPECT_NE(mirror().text_of("middle/stage").find("trip "), std::string::npos);
+    }
+  }
+}
+
+TEST(StageControls, say_what_to_do_where_nothing_is_reduced) {
+  Explorer explorer;
+  std::ofstream("plain.fathom") << "dim N = 64\noperator twice(x: f32[N]) -> (y: f32[N]) { y[i] = 2 * x[i] }\n";
+  explorer.open("plain.fathom");
+  explorer.app.view.tab = Tab::stage;
+  until_staged(explorer);
+  EXPECT_NE(mirror().text_of("middle/stage").find("Nothing is reduced here"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fathom::ui::tests
