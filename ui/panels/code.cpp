@@ -97,7 +97,8 @@ void code(App& app) {
   const CodeState::Made wanted{app.document.version(), state.llvm_ir, current_theme()};
   if (!(state.made == wanted)) {
     state.lines = lines_of_code(state.llvm_ir ? answer->llvm_ir : answer->assembly);
-    if (loop && !state.llvm_ir) state.text.reveal = loop->first;  // that is what people look for
+    state.text.reveal =
+        loop && !state.llvm_ir ? loop->first : 0;  // what people look for; another listing does not stand where this one did
     state.made = wanted;
   }
   widgets::text_view(
