@@ -196,6 +196,8 @@ std::string needs_right_repair(const App& app) {
 std::string needs_wrong_repair(const App& app) {
   if (std::string why = needs_judged_repair(app); !why.empty()) return why;
   return written_repair(app)->is_right() ? "It is right: take it as it is." : "";
+}
+
 void choose_theme(App& app, Theme theme) {
   app.settings.theme = theme;
   app.settings.follows_system = false;

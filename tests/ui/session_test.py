@@ -66,7 +66,7 @@ class Session(unittest.TestCase):
         self.assertEqual(len(cards), len(dots), "every step shows something of its own")
         # another tile size, by the mouse
         explorer.click("ribbon/o/j/tile")
-        alternatives = [i for i in explorer.until(lambda items: any(i["kind"] == "alternative" for i in items), "alternatives are there")
+        alternatives = [i for i in explorer.until(lambda items: any(i["id"].startswith("card/o/j/tile=") for i in items), "alternatives are there")
                         if i["kind"] == "alternative"]
         before = next(i["text"] for i in alternatives if i["selected"])
         wanted = next(i for i in alternatives if i["enabled"] and not i["selected"])
@@ -91,7 +91,8 @@ class Session(unittest.TestCase):
         explorer.until(lambda items: any(i["kind"] == "life" for i in items), "its life is shown")
         # the code of this machine
         explorer.click("middle/code")
-        explorer.until(lambda items: any(i["id"] == "middle/code/text" and ".text" in i["text"] for i in items), "the assembly is there")
+        explorer.until(lambda items: any(i["id"] == "middle/code/resources" and "main loop" in i["text"] for i in items), "the assembly is there")
+        explorer.until(lambda items: any(i["id"] == "middle/code/text" and ".LBB" in i["text"] for i in items), "it opens at its main loop")
         explorer.click("middle/code/llvm-ir")
         explorer.until(lambda items: any(i["id"] == "middle/code/text" and "ModuleID" in i["text"] for i in items), "LLVM IR is there")
         explorer.click("middle/graph")
