@@ -32,12 +32,12 @@ struct View {
   std::string step;  ///< id of the step that is looked at; empty: the first
   Tab tab = Tab::ir;
   bool only_changed = false;
-  std::string filter;                          ///< of the list of steps
-  std::string compare_with;                    ///< id of the step whose program the difference is taken from; empty: the step before
-  bool whole_text = false;                     ///< the program without its difference
-  float left = 0.22F, right = 0.29F;           ///< parts of the width
-  std::string alone;                           ///< id of the panel that has all the place; empty: none
-  std::optional<std::size_t> other_plan;       ///< place in the history of the plan that this one is compared with
+  std::string filter;                     ///< of the list of steps
+  std::string compare_with;               ///< id of the step whose program the difference is taken from; empty: the step before
+  bool whole_text = false;                ///< the program without its difference
+  float left = 0.22F, right = 0.29F;      ///< parts of the width
+  std::string alone;                      ///< id of the panel that has all the place; empty: none
+  std::optional<std::size_t> other_plan;  ///< place in the history of the plan that this one is compared with
   LessonProgress lesson;
   std::map<std::string, std::string> repairs;  ///< as they are typed, by consumer
   std::string why;                             ///< consumer that the why column shows; empty: that of the step
@@ -88,7 +88,6 @@ enum class Ask : unsigned char {
   open,
   save_session,
   save_program,
-  save_report,
   scale,
   glossary,
   panel_text,

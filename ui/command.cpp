@@ -115,8 +115,6 @@ std::string proposed_path(const App& app, Ask what) {
       return session_path(app);
     case Ask::save_program:
       return app.document.inputs().file_name;
-    case Ask::save_report:
-      return path_beside(app, ".html");
     case Ask::panel_text:
       return path_beside(app, "-" + app.panel + ".txt");
     case Ask::panel_picture:
@@ -238,7 +236,7 @@ const auto table = std::to_array<Command>({
     {"stage.previous", "Previous trip on the stage", ",", needs_earlier_frame, [](App& app) { app.stage.go_to(app.stage.frame() - 1); }},
     {"stage.first", "First trip on the stage", "Shift+,", needs_earlier_frame, [](App& app) { app.stage.go_to(0); }},
     {"stage.last", "Last trip on the stage", "Shift+.", needs_later_frame, [](App& app) { app.stage.go_to(app.stage.frames() - 1); }},
-    {"stage.play", "Play or pause the stage", "P", needs_stage, play_stage},
+    {"stage.play", "Play or pause the stage", "Shift+Space", needs_stage, play_stage},
     {"stage.heal", "Repair what was broken on the stage", "", needs_broken, [](App& app) { app.stage.heal(); }},
     {"ir.whole", "Show the difference or the whole program", "D", needs_program,
      [](App& app) { app.view.whole_text = !app.view.whole_text; }},
@@ -292,8 +290,9 @@ const auto table = std::to_array<Command>({
     {"trials.copy-command", "Copy the command line of the selected run", "", needs_command_line, copy_command_line},
     {"trials.clear", "Clear all runs", "", needs_trials, clear_trials},
     {"trials.put-back", "Bring the cleared runs back", "", needs_cleared_trials, [](App& app) { app.trials.put_back(); }},
-    {"export.html", "Check and export the page", "", why_no_export, [](App& app) { ask_for_export(app, "html"); }},
-    {"export.trace", "Check and export the trace", "", why_no_export, [](App& app) { ask_for_export(app, "trace"); }},
+    {"export.html", "Check, then export the whole lowering as an HTML page", "", why_no_export,
+     [](App& app) { ask_for_export(app, "html"); }},
+    {"export.trace", "Check, then export every decision as a trace", "", why_no_export, [](App& app) { ask_for_export(app, "trace"); }},
     {"export.cancel", "Cancel the export that waits for checks", "", needs_export, [](App& app) { app.exporter.cancel(); }},
     {"file.restore", "Open what was left when Fathom did not end properly", "", needs_left_behind, restore_left_behind},
     {"view.palette", "Commands", "Ctrl+K", always, open_palette<Ask::command>},
@@ -311,7 +310,6 @@ const auto table = std::to_array<Command>({
     {"file.save", "Save the session", "Ctrl+S", needs_program, save},
     {"file.save-as", "Save the session as", "Ctrl+Shift+S", needs_program, open_palette<Ask::save_session>},
     {"file.save-program", "Save the program text as", "", always, open_palette<Ask::save_program>},
-    {"file.export-report", "Export the whole lowering as an HTML page", "", needs_program, open_palette<Ask::save_report>},
     {"edit.history", "Go to a state of the history", "Ctrl+H", needs_program, open_palette<Ask::state>},
     {"app.quit", "Quit", "Ctrl+Q", always, [](App& app) { leave(app, [](App& at) { at.wants_to_quit = true; }); }},
 });

@@ -268,11 +268,6 @@ void save_program(App& app, const std::string& path) {
   app.document.say(error ? *error : fmt::format("Saved: {}", path));
 }
 
-void save_report(App& app, const std::string& path) {
-  const auto error = write_whole(whole_path(path), session::report_html(app.document.shown()->compilation()));
-  app.document.say(error ? *error : fmt::format("Saved: {}", path));
-}
-
 std::string plain_text(std::string text, FileForm& form) {
   form = {};
   form.mark = text.compare(0, utf8_mark.size(), utf8_mark) == 0;

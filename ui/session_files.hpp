@@ -34,7 +34,6 @@ void save_session(App&, const std::string& path);
 void save_program(App&, const std::string& path);
 
 /// The whole lowering as one HTML page.
-void save_report(App&, const std::string& path);
 
 /// The text with plain line ends and without a mark, and the form that it had.
 [[nodiscard]] std::string plain_text(std::string text, FileForm&);

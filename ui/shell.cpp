@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "mirror.hpp"
 #include "panels/panels.hpp"
 
 namespace fathom::ui {

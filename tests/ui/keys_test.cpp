@@ -191,11 +191,13 @@ TEST(Everywhere, colours_are_chosen_in_the_settings) {
 TEST(Everywhere, the_whole_lowering_is_exported_as_a_page) {
   Explorer explorer;
   explorer.open("softmax");
-  run_command(explorer.app, "file.export-report");
+  run_command(explorer.app, "export.html");
   explorer.frame();
   explorer.frame();
   EXPECT_EQ(explorer.app.palette.query, "softmax.html");
   explorer.key(ImGuiKey_Enter);
+  explorer.until_checked();
+  explorer.frame();
   const auto page = read_whole("softmax.html");
   ASSERT_TRUE(page);
   EXPECT_NE(page->find("</html>"), std::string::npos);

@@ -166,7 +166,7 @@ TEST(Lesson, keeps_an_answer_off_the_screen_until_it_is_given) {
     const auto then = session::filled(question.then, pupil.app.document.shown()->compilation(), pupil.page().step);
     const std::string before = Pupil::screen_text();
     EXPECT_EQ(before.find(*then), std::string::npos);
-    EXPECT_EQ(mirror().find("stage/text"), nullptr) << "the program is hidden";
+    EXPECT_NE(before.find("shown after your answer"), std::string::npos) << "the stage is hidden";
     EXPECT_EQ(mirror().find("why/p.sum/derivation/law-0"), nullptr);
     if (question.choices.empty()) {
       EXPECT_EQ(before.find(truth->truth), std::string::npos);
@@ -176,7 +176,8 @@ TEST(Lesson, keeps_an_answer_off_the_screen_until_it_is_given) {
     run_command(pupil.app, "lesson.show");
     pupil.until_taken();
     EXPECT_NE(Pupil::screen_text().find(*then), std::string::npos);
-    EXPECT_NE(Pupil::screen_text().find("program after"), std::string::npos);
+    EXPECT_EQ(Pupil::screen_text().find("shown after your answer"), std::string::npos);
+    EXPECT_NE(mirror().find("stage/panel"), nullptr);
   }
 }
 

@@ -8,7 +8,7 @@ namespace fathom::ui::tests {
 namespace {
 
 constexpr float tall = 6000;  // so that no panel scrolls
-constexpr std::array tabs = {Tab::program, Tab::ir, Tab::graph, Tab::code};
+constexpr std::array tabs = {Tab::program, Tab::ir, Tab::graph, Tab::code, Tab::stage};
 
 std::string panel_of(Tab tab) {
   switch (tab) {
@@ -20,6 +20,8 @@ std::string panel_of(Tab tab) {
       return "middle/graph/";
     case Tab::code:
       return "middle/code/";
+    case Tab::stage:
+      return "middle/stage/";
   }
   return {};
 }
@@ -30,7 +32,7 @@ void show(Explorer& explorer, Tab tab) {
   explorer.app.view.tab = tab;
   constexpr int most_waits = 3000;
   explorer.frame();
-  for (int i = 0; i < most_waits && explorer.app.machine_code.is_busy(); ++i) {
+  for (int i = 0; i < most_waits && (explorer.app.machine_code.is_busy() || explorer.app.stage.is_busy()); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     explorer.frame();
   }

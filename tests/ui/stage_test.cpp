@@ -197,7 +197,7 @@ TEST(StageControls, move_by_keys_and_by_mouse_and_rest_when_nothing_moves) {
   EXPECT_FALSE(mirror().find("middle/stage/stage.next")->enabled);
   ASSERT_TRUE(explorer.click("middle/stage/stage.first"));
   EXPECT_EQ(explorer.app.stage.frame(), 0U);
-  explorer.key(ImGuiKey_P);
+  explorer.key(ImGuiKey_Space, ImGuiMod_Shift);
   EXPECT_TRUE(explorer.app.stage.playing);
   EXPECT_TRUE(explorer.app.is_animating());
   constexpr int enough = 3000;

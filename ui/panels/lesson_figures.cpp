@@ -7,6 +7,7 @@
 #include "ir/units.hpp"
 #include "mirror.hpp"
 #include "panels/lesson_parts.hpp"
+#include "panels/linked_formula.hpp"
 #include "session/provenance.hpp"
 #include "widgets/basic.hpp"
 #include "words.hpp"
@@ -15,22 +16,6 @@ namespace fathom::ui::panels {
 namespace {
 
 using Shows = session::Drawing::Kind;
-
-bool names_something(Expr e) { return e.is(Op::symbol) || e.is(Op::read); }
-
-std::optional<ImU32> ink_of_name(Expr node, void* context) {
-  const App& app = *static_cast<App*>(context);
-  if (!names_something(node)) return std::nullopt;
-  const auto number = app.colour_of(app.step(), session::bare_name(node.name().text()));
-  return number ? std::optional(entity_colour(*number)) : std::nullopt;
-}
-
-std::optional<ImU32> ground_of_name(Expr node, void* context) {
-  const App& app = *static_cast<App*>(context);
-  if (!names_something(node)) return std::nullopt;
-  const std::string name = session::bare_name(node.name().text());
-  return app.is_selected(app.step(), name) || app.is_hovered(app.step(), name) ? std::optional(faded(Role::accent, 0.28F)) : std::nullopt;
-}
 
 std::size_t step_number(const App& app, const std::string& id) {
   const auto& steps = app.document.shown()->steps();
@@ -130,25 +115,6 @@ void draw_bars(const Figure& figure) {
 
 }  // namespace
 
-void coloured_formula(App& app, const std::string& id, const widgets::MathsBox& box) {
-  const float width = ImGui::GetContentRegionAvail().x, air = gap(1);
-  const bool scrolls = box.width > width;
-  const ImVec2 size{width, box.ascent + box.descent + 2 * air + (scrolls ? ImGui::GetStyle().ScrollbarSize : 0)};
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-  ImGui::BeginChild(id.c_str(), size, ImGuiChildFlags_None,
-                    scrolls ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  ImGui::PopStyleVar();
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + air);
-  const Expr under = widgets::maths(id, box, {ink_of_name, ground_of_name, &app});
-  if (under && names_something(under)) {
-    const std::string name = session::bare_name(under.name().text());
-    app.hovering = {name, app.step()};
-    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) app.selected = app.hovering;
-  }
-  ImGui::EndChild();
-}
-
 Figure make_figure(const App& app, const session::Lesson& lesson, const session::Page& page, const session::Drawing& drawing, float em,
                    float width) {
   Figure figure;
@@ -188,7 +154,7 @@ void draw_figure(App& app, const std::string& id, const Figure& figure) {
   switch (figure.drawing.kind) {
     case Shows::statements:
     case Shows::equations:
-      for (std::size_t i = 0; i < figure.formulas.size(); ++i) coloured_formula(app, fmt::format("formula-{}", i), figure.formulas[i]);
+      for (std::size_t i = 0; i < figure.formulas.size(); ++i) linked_formula(app, fmt::format("formula-{}", i), figure.formulas[i]);
       break;
     case Shows::passes:
       draw_passes(app, figure);

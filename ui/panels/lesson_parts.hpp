@@ -15,9 +15,6 @@ namespace fathom::ui::panels {
 /// and is selected by a click. Mirrored as one text under the id, with the names as words below it.
 void running_text(App&, std::string_view id, std::string_view, Role = Role::text);
 
-/// A formula whose names have their colours, light up and are selected by a click; it scrolls where it is wider than what is left.
-void coloured_formula(App&, const std::string& id, const widgets::MathsBox&);
-
 /// A figure with everything that it needs of the record.
 struct Figure {
   session::Drawing drawing;

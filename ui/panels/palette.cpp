@@ -252,8 +252,6 @@ Kind kind_of(Ask ask) {
               [](App& app) { return save_entries(app, [](App& at, const std::string& path) { at.exporter.begin(at.document, path); }); }};
     case Ask::save_program:
       return {"path of the program's file", [](App& app) { return save_entries(app, save_program); }};
-    case Ask::save_report:
-      return {"path of the HTML page", [](App& app) { return save_entries(app, save_report); }};
     case Ask::glossary:
       return {"which word?", glossary_entries};
     case Ask::compare_step:

@@ -9,6 +9,7 @@
 #include "mirror.hpp"
 #include "panels/choices.hpp"
 #include "panels/derivation.hpp"
+#include "panels/linked_formula.hpp"
 #include "panels/panels.hpp"
 #include "widgets/maths.hpp"
 #include "widgets/prose.hpp"
@@ -25,17 +26,6 @@ struct CardState::Laws {
 
 namespace panels {
 namespace {
-
-std::string tensor_of(Expr e) {
-  if (!e || (!e.is(Op::symbol) && !e.is(Op::read))) return {};
-  return session::bare_name(e.name().text());
-}
-
-std::optional<ImU32> ink_of_name(const App& app, Expr node) {
-  const std::string name = tensor_of(node);
-  const auto number = name.empty() ? std::nullopt : app.colour_of(app.step(), name);
-  return number ? std::optional(entity_colour(*number)) : std::nullopt;
-}
 
 void heading(std::string_view words) {
   ImGui::Dummy({1, gap(1)});
@@ -93,16 +83,7 @@ void laws(App& app, const std::vector<const Fusion*>& fusions) {
         for (const math::Carried& carried : fusion->repair->carried)
           made.boxes.push_back(widgets::lay_out_relation(symbol(carried.name), "←", carried.move, em, width));
   }
-  const widgets::MathsOptions options{[](Expr node, void* context) { return ink_of_name(*static_cast<const App*>(context), node); },
-                                      nullptr, &app};
-  for (std::size_t i = 0; i < made.boxes.size(); ++i) {
-    ImGui::Dummy({1, gap(1)});
-    const Expr under = widgets::maths(fmt::format("law-{}", i), made.boxes[i], options);
-    if (const std::string name = tensor_of(under); !name.empty()) {
-      app.hovering = {name, app.step()};
-      if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) app.selected = app.hovering;
-    }
-  }
+  for (std::size_t i = 0; i < made.boxes.size(); ++i) linked_formula(app, fmt::format("law-{}", i), made.boxes[i]);
 }
 
 bool has_law(const std::vector<const Fusion*>& fusions) {

@@ -11,6 +11,7 @@
 #include "own_repairs.hpp"
 #include "panels/derivation.hpp"
 #include "panels/lesson_parts.hpp"
+#include "panels/linked_formula.hpp"
 #include "panels/panels.hpp"
 #include "session/session.hpp"
 #include "widgets/maths.hpp"
@@ -108,7 +109,7 @@ void equation(App& app, const session::RepairQuestion& question) {
   const MirrorScope scope("equation");
   const WhyState::Made& made = made_equation(app, question);
   widgets::text("You have", Role::muted, Font::caption);
-  coloured_formula(app, "kept", made.kept);
+  linked_formula(app, "kept", made.kept);
   widgets::text("You need, from acc alone", Role::muted, Font::caption);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = std::max(gap(9), made.box.ascent + made.box.descent + gap(3));
@@ -124,11 +125,11 @@ void equation(App& app, const session::RepairQuestion& question) {
     const float formula = made.box.ascent + made.box.descent + gap(2);  // with the air around it
     ImGui::SetCursorScreenPos({at.x + gap(3), at.y + std::max(0.0F, (height - formula) / 2)});
     ImGui::PushClipRect(at, {at.x + width, at.y + height}, true);
-    coloured_formula(app, "box", made.box);
+    linked_formula(app, "box", made.box);
     ImGui::PopClipRect();
   }
   ImGui::SetCursorScreenPos({at.x, at.y + height + gap(1)});
-  coloured_formula(app, "wanted", made.wanted);
+  linked_formula(app, "wanted", made.wanted);
 }
 
 void memory_line(const App& app, const Box& box) {
