@@ -40,7 +40,7 @@ struct MathsOptions {
   std::optional<ImU32> (*ink)(Expr node, void*) = nullptr;     ///< colour of a name; nullopt: that of text
   std::optional<ImU32> (*ground)(Expr node, void*) = nullptr;  ///< what is behind a name that is lit
   void* context = nullptr;
-  bool (*selected)(Expr node, void*) = nullptr;                ///< is the name what is selected? Said to the mirror
+  bool (*selected)(Expr node, void*) = nullptr;  ///< is the name what is selected? Said to the mirror
 };
 /// Draws it at the cursor, which goes on below. The node under the mouse is returned.
 Expr maths(std::string_view id, const MathsBox&, const MathsOptions& = {});
