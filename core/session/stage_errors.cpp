@@ -9,7 +9,7 @@
 namespace fathom::session::stage {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double unbounded = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_references = 400;  // programs with different limits: each is read and judged once
 
 bool overlap(const std::vector<IndexRange>& a, const std::vector<IndexRange>& b) {
@@ -73,7 +73,7 @@ std::optional<Values> without_lanes(const Write& write, const math::Reduction* r
 /// Error of one value; `bound` infinite means that rounding may do anything there, but not make a number of none.
 double error_between(double value, double reference) {
   if (std::isnan(reference) || value == reference) return 0;
-  if (!std::isfinite(value) || !std::isfinite(reference)) return infinite;
+  if (!std::isfinite(value) || !std::isfinite(reference)) return unbounded;
   return std::abs(value - reference);
 }
 
@@ -253,10 +253,10 @@ std::optional<StateError> Errors::error_of(const Write& write) {
     const double reference = expected.value[i] * (std::isfinite(expected.value[i]) ? unit : 1);
     const double error = error_between(values->values[static_cast<std::size_t>(from)], reference);
     const double bound = expected.bound[i] * std::abs(unit);
-    if (expected.undetermined[i] && (error == infinite || !(bound < infinite))) continue;  // the text gives it no value
-    const bool overflows = error == infinite && std::isfinite(reference);
+    if (expected.undetermined[i] && (error == unbounded || !(bound < unbounded))) continue;  // the text gives it no value
+    const bool overflows = error == unbounded && std::isfinite(reference);
     const bool exceeds = overflows || error > bound;
-    const double share = error == 0 ? 0 : exceeds && !(bound > 0 && bound < infinite) ? infinite : error / bound;
+    const double share = error == 0 ? 0 : exceeds && !(bound > 0 && bound < unbounded) ? unbounded : error / bound;
     if (share <= worst_share && !(exceeds && !worst.exceeds)) continue;
     worst_share = share;
     worst.error = error;
