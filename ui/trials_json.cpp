@@ -17,17 +17,17 @@ constexpr int format_version = 1;
 constexpr std::size_t most_text = 4000, most_listed = 500;
 constexpr int highest_number = 100'000'000;
 
-constexpr std::array kinds = std::to_array<std::pair<RunKind, std::string_view>>({{RunKind::ok, "ok"},
-                                                                                  {RunKind::refused, "refused"},
-                                                                                  {RunKind::crashed, "crashed"},
-                                                                                  {RunKind::timed_out, "timed_out"},
-                                                                                  {RunKind::wrong_result, "wrong_result"},
-                                                                                  {RunKind::inconclusive, "inconclusive"},
-                                                                                  {RunKind::unreadable, "unreadable"},
-                                                                                  {RunKind::cancelled, "cancelled"}});
+constexpr std::array result_names = std::to_array<std::pair<RunKind, std::string_view>>({{RunKind::ok, "ok"},
+                                                                                         {RunKind::refused, "refused"},
+                                                                                         {RunKind::crashed, "crashed"},
+                                                                                         {RunKind::timed_out, "timed_out"},
+                                                                                         {RunKind::wrong_result, "wrong_result"},
+                                                                                         {RunKind::inconclusive, "inconclusive"},
+                                                                                         {RunKind::unreadable, "unreadable"},
+                                                                                         {RunKind::cancelled, "cancelled"}});
 
 std::string_view name_of_kind(RunKind kind) {
-  return std::find_if(kinds.begin(), kinds.end(), [&](const auto& each) { return each.first == kind; })->second;
+  return std::find_if(result_names.begin(), result_names.end(), [&](const auto& each) { return each.first == kind; })->second;
 }
 
 Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -132,8 +132,8 @@ Trial trial_in(const Json& json) {
   plan.register_bytes = amount_at(predicted, "register_bytes");
   plan.roof_ms = amount_at(predicted, "roof_ms");
   const std::string result = text_at(json, "result");
-  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto& each) { return each.second == result; });
-  if (kind == kinds.end()) throw std::domain_error("result");
+  const auto kind = std::find_if(result_names.begin(), result_names.end(), [&](const auto& each) { return each.second == result; });
+  if (kind == result_names.end()) throw std::domain_error("result");
   Outcome& outcome = trial.outcome;
   outcome.kind = kind->first;
   outcome.says = text_at(json, "says");
