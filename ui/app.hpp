@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -107,6 +108,8 @@ struct Palette {
   std::vector<std::string> files;
 };
 
+struct OtherPlan;  ///< of compare.cpp
+
 class App {
  public:
   /// `wake` asks for a frame; it is called from other threads.
@@ -139,8 +142,9 @@ class App {
   LessonState lesson;
   WhyState why;
   TuneState tune;
-  std::string revealed_step;              ///< that the list of steps was scrolled to
-  std::function<void(std::string)> copy;  ///< to the clipboard
+  mutable std::shared_ptr<OtherPlan> other_plan_made;  ///< of View::other_plan; made when it is asked for
+  std::string revealed_step;                           ///< that the list of steps was scrolled to
+  std::function<void(std::string)> copy;               ///< to the clipboard
   bool wants_to_quit = false;
   std::function<void(App&)> leaving;  ///< what waits for an answer about unsaved changes
   std::string left_behind;            ///< a session file that a crash left; empty: none

@@ -3,7 +3,6 @@
 #include <utility>
 
 namespace fathom::ui {
-namespace {
 
 /// States are shared, so that a session at another place is cheap; it is kept while both stay.
 struct OtherPlan {
@@ -13,11 +12,14 @@ struct OtherPlan {
   std::vector<session::StepChange> changes;
 };
 
+namespace {
+
 const OtherPlan* other_of(const App& app) {
-  static OtherPlan kept;
   if (app.document.shown() == nullptr || !app.view.other_plan) return nullptr;
   const session::Session& now = app.document.shown()->session;
   if (*app.view.other_plan >= now.history().size()) return nullptr;  // undone and replaced since
+  if (app.other_plan_made == nullptr) app.other_plan_made = std::make_shared<OtherPlan>();
+  OtherPlan& kept = *app.other_plan_made;
   if (!kept.session || kept.version != app.document.version() || kept.place != *app.view.other_plan) {
     kept.session = now;
     kept.session->go_to(*app.view.other_plan);
