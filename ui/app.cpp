@@ -30,8 +30,7 @@ void App::go_to(std::size_t step) {
 }
 
 bool App::is_animating() const {
-  return playing || scale_trial.has_value() || picture.has_value() || trials.is_running() ||
-         stage.is_moving(ImGui::GetTime(), settings.reduced_motion);
+  return playing || scale_trial.has_value() || picture.has_value() || stage.is_moving(ImGui::GetTime(), settings.reduced_motion);
 }
 
 bool App::is_selected(std::size_t step, const std::string& name) const {
