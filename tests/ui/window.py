@@ -51,7 +51,9 @@ class Explorer:
         self.mirror = os.path.join(folder, "mirror.json")
         if os.path.exists(self.mirror):
             os.remove(self.mirror)
-        self.env = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1")
+        # As on a machine where it was never started: a first start has its tour.
+        self.env = dict(os.environ, DISPLAY=display.name, LIBGL_ALWAYS_SOFTWARE="1", HOME=folder, XDG_CONFIG_HOME=os.path.join(folder, "config"),
+                        XDG_STATE_HOME=os.path.join(folder, "state"))
         self.process = subprocess.Popen([program, *arguments, "--mirror", self.mirror], env=self.env, cwd=folder)
         self.until(lambda items: any(i["id"].startswith("steps/") and i["kind"] == "row" for i in items), "the steps appear")
 

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
+
+#include "session_files.hpp"
 
 namespace fathom::ui {
 
@@ -29,9 +32,12 @@ std::optional<std::string> take_picture(const PictureRequest& request, int width
   image.height = static_cast<png_uint_32>(bottom - top);
   image.format = PNG_FORMAT_RGBA;
   const auto row = -static_cast<png_int_32>(image.width * channels);  // OpenGL's lowest row is the first
-  const bool written = png_image_write_to_file(&image, request.path.c_str(), 0, pixels.data(), row, nullptr) != 0;
-  if (written) return std::nullopt;
-  return fmt::format("{} cannot be written ({}). Choose another place.", request.path, image.message);
+  std::string bytes(PNG_IMAGE_PNG_SIZE_MAX(image), '\0');
+  png_alloc_size_t size = bytes.size();
+  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), row, nullptr) == 0)
+    return fmt::format("No picture could be made: {}.", image.message);
+  bytes.resize(size);
+  return write_whole(request.path, bytes);  // nobody ever sees half a file
 }
 
 }  // namespace fathom::ui
