@@ -82,6 +82,32 @@ class Session(unittest.TestCase):
             explorer.until(lambda items, selected=selected: any(i["kind"] == "alternative" and i["selected"] and i["text"] == selected
                                                                 for i in items), f"{keys} shows {selected}")
         explorer.until(lambda items: any(i["id"] == "card/lock" and i["text"] == "Locked" for i in items), "the lock is back")
+        # a wrong repair and a right one
+        explorer.click("bar/learn")
+        explorer.click("why/reductions/o")
+        explorer.click("why/o/repair/written")
+        explorer.type("acc")
+        explorer.until(lambda items: any(i["id"].startswith("why/o/laws/C1/") and i["text"].startswith("✕") for i in items), "the repair is refuted")
+        self.assertFalse(explorer.item("why/o/repair/take")["enabled"])
+        explorer.key("ctrl+a")
+        explorer.type("exp(p.m - p.m') * acc")  # not as Fathom spells it
+        explorer.until(lambda items: any(i["id"] == "why/o/repair/take" and i["enabled"] for i in items), "the repair is derived")
+        explorer.click("why/o/repair/take")
+        explorer.until(lambda items: any(i["id"].startswith("why/o/") and "In the plan: exp" in i["text"] for i in items), "it is in the plan")
+        # a run on this machine, and the plan taken away
+        explorer.click("bar/tune")
+        explorer.click("tune/trials/run")
+        explorer.until(lambda items: any(i["id"].startswith("tune/trials/") and "✓ ok" in i["text"] for i in items), "the run is verified")
+        trace = os.path.join(self.folder, "mine.trace")
+        explorer.click("tune/run/export")
+        explorer.until(lambda items: any(i["id"] == "palette/query" for i in items), "the path of the trace is asked for")
+        explorer.key("ctrl+a")
+        explorer.type(trace)
+        explorer.key("Return")
+        explorer.until(lambda items: os.path.exists(trace), "the trace is written")
+        with open(trace, encoding="utf-8") as file:
+            self.assertIn("o.sum/j/repair = exp(p.m - p.m') * acc", file.read())
+        explorer.click("bar/explore")
         # the graph and a selection in it
         explorer.click("middle/graph")
         node = next(i["id"] for i in explorer.until(lambda items: any(i["kind"] == "node" for i in items), "the graph is there")

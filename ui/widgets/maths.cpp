@@ -35,7 +35,10 @@ class Pen {
     if (glyphs.is_name && node && is_name(node)) {
       if (options_.ground != nullptr) draw_ground(box, origin, options_.ground(node, options_.context));
       if (options_.ink != nullptr) ink = options_.ink(node, options_.context).value_or(ink);
-      name_to_mirror(box, origin, node);
+      if (node != name_) name_to_mirror(box, origin, node);
+      name_ = node;
+    } else {
+      name_ = {};
     }
     for (const auto& glyph : glyphs.letters) draw_glyph(glyph, origin, ink);
     for (const auto& bar : glyphs.bars) draw_bar(bar, origin, ink);
@@ -44,6 +47,7 @@ class Pen {
                     stroke.thickness);
   }
 
+  /// Once, although a name is drawn in pieces: its place is that of the first.
   void name_to_mirror(const MathsBox& box, ImVec2 origin, Expr node) const {
     const bool selected = options_.selected != nullptr && options_.selected(node, options_.context);
     mirror().add("word", id_ + ":" + std::to_string(++names_), node.name().text(), {origin.x, origin.y - box.ascent},
@@ -86,6 +90,7 @@ class Pen {
   const MathsOptions& options_;
   std::string id_;
   mutable int names_ = 0;  ///< that were drawn: each is an item of its own
+  mutable Expr name_;      ///< of which a piece was drawn last
 };
 
 }  // namespace
