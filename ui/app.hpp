@@ -158,6 +158,8 @@ class App {
   void frame();
   /// Does something move by itself, so that another frame must follow?
   [[nodiscard]] bool is_animating() const;
+  /// Does something count seconds? A frame a second will do: more would be measured with what is timed.
+  [[nodiscard]] bool is_counting() const { return trials.is_running(); }
   /// Is anything there that no file has?
   [[nodiscard]] bool is_changed() const { return document.is_changed() || trials.is_changed(); }
 

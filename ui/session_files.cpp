@@ -12,9 +12,11 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <utility>
 
 #include "lesson.hpp"
+#include "session/json_integer.hpp"
 
 namespace fathom::ui {
 namespace {
@@ -39,6 +41,10 @@ template <class T>
 void take(const Json& from, const char* key, T& into) {
   const auto found = from.find(key);
   if (found == from.end()) return;
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    into = session::integer_in<T>(*found).value_or(into);
+    return;
+  }
   try {
     into = found->get<T>();
   } catch (const Json::exception&) {
@@ -136,8 +142,10 @@ float part_of(float value, float least, float most) { return value > 0 ? std::cl
 
 void take_tune(const Json& from, TuneView& view) {
   take(from, "selected", view.selected);
-  take(from, "picked", view.picked);
-  if (view.picked.size() > 2) view.picked.resize(2);
+  view.picked.clear();
+  if (const auto picked = from.find("picked"); picked != from.end() && picked->is_array())
+    for (const Json& each : *picked)
+      if (const auto number = session::integer_in<int>(each); number && view.picked.size() < 2) view.picked.push_back(*number);
   take_named(from, "filter", filter_names, view.filter);
   take_named(from, "sort", column_names, view.sort);
   take(from, "descending", view.descending);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "session/json_integer.hpp"
 #include "trials.hpp"
 
 namespace fathom::ui {
@@ -84,6 +85,8 @@ double amount_at(const Json& json, const char* key) {
   return value;
 }
 
+int integer_at(const Json& json, const char* key) { return session::integer_in<int>(json.at(key)).value(); }
+
 std::optional<double> optional_amount(const Json& json, const char* key) {
   return json.at(key).is_null() ? std::nullopt : std::optional(amount_at(json, key));
 }
@@ -101,7 +104,7 @@ std::vector<session::PlanChoice> choices_in(const Json& json) {
 
 Measured measured_in(const Json& json) {
   Measured measured{amount_at(json, "ms"), amount_at(json, "p20"), amount_at(json, "p80"), amount_at(json, "cold_ms"),
-                    json.at("n").get<int>()};
+                    integer_at(json, "n")};
   if (measured.ms <= 0 || measured.p20 <= 0 || measured.p20 > measured.ms || measured.p80 < measured.ms || measured.n < 1)
     throw std::domain_error("measured");
   return measured;
@@ -110,12 +113,13 @@ Measured measured_in(const Json& json) {
 Trial trial_in(const Json& json) {
   Trial trial;
   trial.state = TrialState::done;
-  trial.number = json.at("number").get<int>();
+  trial.number = integer_at(json, "number");
   if (trial.number < 1 || trial.number > highest_number) throw std::domain_error("number");
   TrialPlan& plan = trial.plan;
   plan.text = text_at(json, "text");
   plan.sizes = text_at(json, "sizes");
-  plan.asked.dims = json.at("dims").get<std::map<std::string, std::int64_t>>();
+  for (const auto& [name, value] : json.at("dims").get_ref<const Json::object_t&>())
+    plan.asked.dims[name] = session::integer_in<std::int64_t>(value).value();
   plan.asked.target = text_at(json, "target");
   plan.asked.operator_name = text_at(json, "operator");
   const auto trace = session::parse_trace(json.at("trace").get<std::string>());

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
+#include "session/json_integer.hpp"
 #include "session/session.hpp"
 
 namespace fathom::session {
@@ -41,13 +43,17 @@ Origin origin_named(const std::string& text) {
   return Origin::by_user;
 }
 
-/// Throws nlohmann exceptions on a document of another shape; the caller turns them into a diagnostic.
+/// Throws nlohmann exceptions and std::out_of_range on a document of another shape; the caller turns them into a diagnostic.
 Inputs inputs_from(const Json& json) {
   Inputs inputs;
   inputs.file_name = json.at("file").get<std::string>();
   inputs.source = json.at("source").get<std::string>();
   inputs.operator_name = json.at("operator").get<std::string>();
-  inputs.dims = json.at("dims").get<std::map<std::string, std::int64_t>>();
+  for (const auto& [name, value] : json.at("dims").get_ref<const Json::object_t&>()) {
+    const auto size = integer_in<std::int64_t>(value);
+    if (!size) throw std::out_of_range("dims");
+    inputs.dims[name] = *size;
+  }
   inputs.target = json.at("target").get<std::string>();
   for (const Json& entry : json.at("trace"))
     inputs.trace.entries.push_back({entry.at("site").get<std::string>(), entry.at("choice").get<std::string>(),
@@ -105,6 +111,8 @@ std::string change_between(const Compilation& before, const Compilation& after) 
 }
 
 /// What is wrong with a file of another shape; the library's own words are for programmers.
+constexpr int not_an_integer = 302;  // the library's own number for a value of another type
+
 std::string damage(int kind) {
   constexpr int missing_key = 403, wrong_type_from = 300, wrong_type_to = 399;
   if (kind == missing_key) return "The session file is damaged: a part that every state has is missing.";
@@ -158,10 +166,14 @@ Checked<Session> Session::from_json(std::string_view text) {
     for (const Json& state : json.at("states"))
       if (auto changed = session.change(inputs_from(state)); !changed) return tl::unexpected<Diagnostics>(changed.error());
     if (session.states_.empty()) return fail("The session file holds no state.");
-    session.at_ = std::min(json.at("at").get<std::size_t>(), session.states_.size() - 1);
+    const auto at = integer_in<std::size_t>(json.at("at"));
+    if (!at) throw std::out_of_range("at");
+    session.at_ = std::min(*at, session.states_.size() - 1);
     return session;
   } catch (const Json::exception& error) {
     return fail(damage(error.id), "Open an older copy of it, or the program's own text.");
+  } catch (const std::out_of_range&) {
+    return fail(damage(not_an_integer), "Open an older copy of it, or the program's own text.");
   }
 }
 

@@ -378,13 +378,17 @@ TEST(Session, refuses_json_that_is_no_session) {
   auto good = session::Session::open(inputs_of(read_sample("softmax")));
   ASSERT_TRUE(good);
   Json document = Json::parse(good->to_json());
-  document["at"] = -1;
-  const auto damaged = session::Session::from_json(document.dump());
-  if (damaged) {
-    EXPECT_FALSE(damaged->can_redo());
+  for (const Json& at : {Json(-1), Json("first"), Json(1e300), Json(0.5), Json(nullptr)}) {
+    document["at"] = at;
+    const auto damaged = session::Session::from_json(document.dump());
+    ASSERT_FALSE(damaged) << at;
+    EXPECT_NE(damaged.error().front().message.find("damaged"), std::string::npos);
   }
-  document["at"] = "first";
-  EXPECT_FALSE(session::Session::from_json(document.dump()));
+  document["at"] = 0;
+  for (const Json& size : {Json(1e300), Json(-1e300), Json(2.5), Json(18446744073709551615U), Json("8")}) {
+    document["states"][0]["dims"]["C"] = size;
+    EXPECT_FALSE(session::Session::from_json(document.dump())) << size;
+  }
 }
 
 }  // namespace

@@ -197,7 +197,11 @@ TEST(Everywhere, the_whole_lowering_is_exported_as_a_page) {
   EXPECT_EQ(explorer.app.palette.query, "softmax.html");
   explorer.key(ImGuiKey_Enter);
   explorer.until_checked();
-  explorer.frame();
+  constexpr int most_waits = 3000;
+  for (int i = 0; i < most_waits && !std::filesystem::exists("softmax.html"); ++i) {
+    explorer.frame();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   const auto page = read_whole("softmax.html");
   ASSERT_TRUE(page);
   EXPECT_NE(page->find("</html>"), std::string::npos);

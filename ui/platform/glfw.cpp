@@ -120,6 +120,10 @@ void sleep(Window& window, const App& app) {
   if (now < window.awake_until || caret_blinks || app.is_animating()) {
     glfwWaitEventsTimeout(moment);
     if (glfwGetTime() >= now + moment * 0.9) return;  // nothing came: one frame is enough
+  } else if (app.is_counting()) {
+    constexpr double second = 1;
+    glfwWaitEventsTimeout(second);
+    if (glfwGetTime() >= now + second * 0.9) return;
   } else {
     glfwWaitEvents();
   }
