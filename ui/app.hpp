@@ -16,6 +16,7 @@
 #include "overlay.hpp"
 #include "own_repairs.hpp"
 #include "panel_states.hpp"
+#include "selection.hpp"
 #include "stage_view.hpp"
 #include "theme.hpp"
 #include "trials.hpp"
@@ -44,14 +45,6 @@ struct View {
   std::string why;                             ///< consumer that the why column shows; empty: that of the step
   TuneView tune;
   friend bool operator==(const View&, const View&) = default;
-};
-
-/// One thing of the program, shared by all panels: a name as it stands in the program after a step.
-struct Selection {
-  std::string name;
-  std::size_t step = 0;
-  [[nodiscard]] bool is_empty() const { return name.empty(); }
-  friend bool operator==(const Selection&, const Selection&) = default;
 };
 
 constexpr float least_scale = 0.75F, most_scale = 3;

@@ -10,6 +10,7 @@
 
 #include "assembly.hpp"
 #include "graph_layout.hpp"
+#include "selection.hpp"
 #include "theme.hpp"
 #include "widgets/canvas.hpp"
 #include "widgets/editor.hpp"
@@ -82,6 +83,14 @@ struct GraphState {
     std::string preview;  ///< SITE=CHOICE that is previewed; empty: none
     friend bool operator==(const Made&, const Made&) = default;
   } made;
+  /// What stands out, by node: kept while selection and mouse stay, for asking about each in every frame takes longer than drawing.
+  struct Lit {
+    Selection selected, hovered;
+    Made made;
+    friend bool operator==(const Lit&, const Lit&) = default;
+  } lit_for;
+  std::vector<char> is_selected, is_hovered;
+  std::vector<std::optional<std::size_t>> entities;  ///< numbers of entity colours
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
   std::vector<std::string> group_titles;  ///< "loop over j", by a group's number

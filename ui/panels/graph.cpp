@@ -101,6 +101,8 @@ std::vector<ImVec2> sizes_of(const std::vector<GraphNode>& nodes) {
 
 void draw_scaled(ImDrawList& list, ImVec2 at, std::string_view words, ImU32 ink, Font which, float zoom) {
   ImFont* face = font(which);
+  constexpr float least_readable = 4;  // device pixels
+  if (face->FontSize * zoom < least_readable) return;
   list.AddText(face, face->FontSize * zoom, at, ink, words.data(), words.data() + words.size());
 }
 
@@ -238,11 +240,28 @@ void move_by_arrows(App& app, GraphState& state, const widgets::Canvas& canvas, 
   if (!canvas.box.contains(at)) centre_on(state.canvas, canvas, middle_of(state, best));
 }
 
-ImU32 border_of(const App& app, const GraphState& state, const GraphNode& node, std::size_t step, bool under_mouse, ImU32 ink) {
-  if (app.is_selected(step, node.name) || is_found(state, node)) return colour(Role::accent);
+void ask_what_is_lit(const App& app, GraphState& state, std::size_t step) {
+  const GraphState::Lit wanted{app.selected, app.hovered, app.document.version(), step, state.nodes.size()};
+  if (wanted == state.lit_for && state.entities.size() == state.nodes.size()) return;
+  const bool is_another =
+      wanted.version != state.lit_for.version || wanted.step != state.lit_for.step || state.entities.size() != state.nodes.size();
+  state.lit_for = wanted;
+  state.is_selected.clear();
+  state.is_hovered.clear();
+  if (is_another) state.entities.clear();
+  for (const GraphNode& node : state.nodes) {
+    state.is_selected.push_back(app.is_selected(step, node.name) ? 1 : 0);
+    state.is_hovered.push_back(app.is_hovered(step, node.name) ? 1 : 0);
+    if (is_another) state.entities.push_back(app.colour_of(step, node.name));
+  }
+}
+
+ImU32 border_of(const GraphState& state, std::size_t n, bool under_mouse, ImU32 ink) {
+  const GraphNode& node = state.nodes[n];
+  if (state.is_selected[n] != 0 || is_found(state, node)) return colour(Role::accent);
   if (node.is_new) return colour(Role::ok);
   if (node.is_other) return colour(Role::warn);
-  return under_mouse || app.is_hovered(step, node.name) ? ink : colour(Role::line);
+  return under_mouse || state.is_hovered[n] != 0 ? ink : colour(Role::line);
 }
 
 void draw_node(App& app, GraphState& state, const widgets::Canvas& canvas, std::size_t n, std::size_t step) {
@@ -253,12 +272,11 @@ void draw_node(App& app, GraphState& state, const widgets::Canvas& canvas, std::
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const Box box{from, to};
   const bool under_mouse = canvas.is_hovered && box.contains(ImGui::GetMousePos());
-  const bool lit = app.is_selected(step, node.name) || is_found(state, node) || node.is_new || node.is_other;
-  const auto entity = app.colour_of(step, node.name);
+  const bool lit = state.is_selected[n] != 0 || is_found(state, node) || node.is_new || node.is_other;
+  const auto entity = state.entities[n];
   const ImU32 ink = entity ? entity_colour(*entity) : colour(Role::text);
   list.AddRectFilled(from, to, colour(Role::raised), metrics().control_radius);
-  list.AddRect(from, to, border_of(app, state, node, step, under_mouse, ink), metrics().control_radius, 0,
-               lit ? metrics().focus_ring : hairline());
+  list.AddRect(from, to, border_of(state, n, under_mouse, ink), metrics().control_radius, 0, lit ? metrics().focus_ring : hairline());
   const float in = gap(3) * canvas.zoom, down = gap(2) * canvas.zoom;
   draw_scaled(list, {from.x + in, from.y + down}, node.type, ink, Font::code, canvas.zoom);
   draw_scaled(list, {from.x + in, from.y + down + font(Font::code)->FontSize * canvas.zoom}, shortened(node.formula), colour(Role::muted),
@@ -266,7 +284,7 @@ void draw_node(App& app, GraphState& state, const widgets::Canvas& canvas, std::
   const char* const mark = node.is_new ? "+" : node.is_other ? "±" : "";
   draw_scaled(list, {to.x - in, from.y + down}, mark, colour(node.is_new ? Role::ok : Role::warn), Font::code_bold, canvas.zoom);
   mirror().add("node", node.name, node.type + " = " + node.formula + (*mark == 0 ? "" : std::string("  ") + mark), from, to, true,
-               app.is_selected(step, node.name));
+               state.is_selected[n] != 0);
   if (!under_mouse) return;
   app.hovering = {node.name, step};
   widgets::tip_over(box, node.type + " = " + node.formula);
@@ -289,9 +307,10 @@ void graph(App& app) {
   const widgets::Canvas canvas = widgets::begin_canvas("canvas", state.canvas, state.layout.nodes.size);
   move_by_arrows(app, state, canvas, step);
   ImDrawList& list = *ImGui::GetWindowDrawList();
+  ask_what_is_lit(app, state, step);
   hulls(list, canvas, state);
   for (const GraphEdge& each : state.edges) {
-    const bool lit = app.is_selected(step, state.nodes[each.from].name) || app.is_selected(step, state.nodes[each.to].name);
+    const bool lit = state.is_selected[each.from] != 0 || state.is_selected[each.to] != 0;
     const ImVec2 from{middle_of(state, each.from).x, state.layout.nodes.places[each.from].y + state.sizes[each.from].y};
     const ImVec2 to{middle_of(state, each.to).x, state.layout.nodes.places[each.to].y};
     edge(list, canvas, from, to, colour(lit ? Role::accent : Role::muted));
