@@ -241,10 +241,9 @@ void move_by_arrows(App& app, GraphState& state, const widgets::Canvas& canvas, 
 }
 
 void ask_what_is_lit(const App& app, GraphState& state, std::size_t step) {
-  const GraphState::Lit wanted{app.selected, app.hovered, app.document.version(), step, state.nodes.size()};
-  if (wanted == state.lit_for && state.entities.size() == state.nodes.size()) return;
-  const bool is_another =
-      wanted.version != state.lit_for.version || wanted.step != state.lit_for.step || state.entities.size() != state.nodes.size();
+  const GraphState::Lit wanted{app.selected, app.hovered, state.made};
+  const bool is_another = !(wanted.made == state.lit_for.made) || state.entities.size() != state.nodes.size();
+  if (!is_another && wanted == state.lit_for) return;
   state.lit_for = wanted;
   state.is_selected.clear();
   state.is_hovered.clear();
