@@ -89,6 +89,7 @@ void draw(Window& window, App& app) {
     const auto error = fathom::ui::take_picture(*app.picture, width, height);
     app.document.say(error ? *error : "Saved: " + app.picture->path);
     app.picture.reset();
+    window.frames_due = settling_frames;  // the sentence is to be seen
   }
   glfwSwapBuffers(window.handle);
   if (window.frames.is_open()) {
