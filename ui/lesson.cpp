@@ -10,21 +10,16 @@ namespace fathom::ui {
 namespace {
 
 /// The reduction that the step decides about; empty: none.
-std::string consumer_of(const App& app, const Step& step) {
-  if (!step.decision || (step.decision->kind != "fuse" && step.decision->kind != "repair")) return {};
-  const std::string consumer = step.decision->site.substr(0, step.decision->site.find('/'));
-  for (const Fusion& fusion : app.document.shown()->compilation().record.fusions)
-    if (app.document.shown()->provenance.are_counterparts(app.step(), consumer, 0, fusion.consumer.text()) && !fusion.producers.empty())
-      return fusion.consumer.text();
+std::string consumer_decided(const App& app) {
+  for (const Fusion* fusion : app.document.shown()->provenance.fusions_decided(app.step()))
+    if (!fusion->producers.empty()) return fusion->consumer.text();
   return {};
 }
 
 }  // namespace
 
 const session::Lesson* open_lesson(const App& app) {
-  const auto& all = session::lessons();
-  const auto at = std::find_if(all.begin(), all.end(), [&](const session::Lesson& each) { return each.name == app.view.lesson.name; });
-  return app.view.lesson.name.empty() || at == all.end() ? nullptr : &*at;
+  return app.view.lesson.name.empty() ? nullptr : session::lesson_named(app.view.lesson.name);
 }
 
 const session::Page* open_page(const App& app) {
@@ -130,7 +125,7 @@ std::string why_consumer(const App& app) {
   };
   if (const auto* write = repair_task(app); write != nullptr && is_there(write->consumer)) return write->consumer;
   if (is_there(app.view.why)) return app.view.why;
-  if (std::string here = consumer_of(app, app.document.shown()->steps()[app.step()]); !here.empty()) return here;
+  if (std::string here = consumer_decided(app); !here.empty()) return here;
   const auto repaired = std::find_if(fusions.begin(), fusions.end(), [](const Fusion& each) { return each.kind == FusionKind::repaired; });
   return repaired != fusions.end() ? repaired->consumer.text() : fusions.empty() ? std::string() : fusions.front().consumer.text();
 }

@@ -29,14 +29,6 @@ constexpr std::array tab_names = std::to_array<std::pair<Tab, std::string_view>>
 constexpr std::array workspace_names = std::to_array<std::pair<Workspace, std::string_view>>(
     {{Workspace::learn, "learn"}, {Workspace::explore, "explore"}, {Workspace::tune, "tune"}});
 
-std::string_view name_of(Workspace workspace) {
-  return std::find_if(workspace_names.begin(), workspace_names.end(), [&](const auto& each) { return each.first == workspace; })->second;
-}
-
-std::string_view name_of(Tab tab) {
-  return std::find_if(tab_names.begin(), tab_names.end(), [&](const auto& each) { return each.first == tab; })->second;
-}
-
 template <class T>
 void take(const Json& from, const char* key, T& into) {
   const auto found = from.find(key);
@@ -50,6 +42,19 @@ void take(const Json& from, const char* key, T& into) {
   } catch (const Json::exception&) {
     return;  // of another type: what is there stays
   }
+}
+
+template <class Names, class Value>
+std::string_view name_in(const Names& names, Value value) {
+  return std::find_if(names.begin(), names.end(), [&](const auto& each) { return each.first == value; })->second;
+}
+
+template <class Names, class Value>
+void take_named(const Json& from, const char* key, const Names& names, Value& into) {
+  std::string name;
+  take(from, key, name);
+  for (const auto& [value, known] : names)
+    if (known == name) into = value;
 }
 
 /// Of a file that may be anybody's; null where it is no JSON that could be ours.
@@ -112,19 +117,6 @@ constexpr std::array column_names = std::to_array<std::pair<TrialColumn, std::st
 constexpr std::array plot_names = std::to_array<std::pair<TunePlot, std::string_view>>(
     {{TunePlot::times, "times"}, {TunePlot::roofline, "roofline"}, {TunePlot::traffic, "traffic"}});
 
-template <class Names, class Value>
-std::string_view name_in(const Names& names, Value value) {
-  return std::find_if(names.begin(), names.end(), [&](const auto& each) { return each.first == value; })->second;
-}
-
-template <class Names, class Value>
-void take_named(const Json& from, const char* key, const Names& names, Value& into) {
-  std::string name;
-  take(from, key, name);
-  for (const auto& [value, known] : names)
-    if (known == name) into = value;
-}
-
 Json json_of(const TuneView& view) {
   return {{"selected", view.selected},
           {"picked", view.picked},
@@ -177,9 +169,9 @@ std::string session_file(const App& app) {
   const View& view = app.view;
   json["typed"] = app.document.text();
   json["form"] = {{"crlf", app.form.crlf}, {"mark", app.form.mark}};
-  json["view"] = {{"workspace", name_of(view.workspace)},
+  json["view"] = {{"workspace", name_in(workspace_names, view.workspace)},
                   {"step", view.step},
-                  {"tab", name_of(view.tab)},
+                  {"tab", name_in(tab_names, view.tab)},
                   {"only_changed", view.only_changed},
                   {"filter", view.filter},
                   {"compare_with", view.compare_with},
@@ -212,14 +204,9 @@ void restore_view(App& app, const std::string& text) {
   }
   const Json& from = json.at("view");
   View& view = app.view;
-  std::string workspace, tab;
-  take(from, "workspace", workspace);
-  for (const auto& [each, name] : workspace_names)
-    if (name == workspace) view.workspace = each;
+  take_named(from, "workspace", workspace_names, view.workspace);
   take(from, "step", view.step);
-  take(from, "tab", tab);
-  for (const auto& [each, name] : tab_names)
-    if (name == tab) view.tab = each;
+  take_named(from, "tab", tab_names, view.tab);
   take(from, "only_changed", view.only_changed);
   take(from, "filter", view.filter);
   take(from, "compare_with", view.compare_with);

@@ -77,6 +77,17 @@ bool Provenance::are_counterparts(std::size_t step, const std::string& name, std
          (is_of_source(later) && origin(other_step, earlier).count(later) > 0);
 }
 
+// By descent alone: a tensor of the source stands for all of its reductions, and only one of them is decided about.
+std::vector<const Fusion*> Provenance::fusions_decided(std::size_t step) const {
+  std::vector<const Fusion*> found;
+  const std::optional<Decision>& decision = compilation_->record.steps[step].decision;
+  if (!decision || (decision->kind != "fuse" && decision->kind != "repair")) return found;
+  const Names consumers = ancestors(step, decision->site.substr(0, decision->site.find('/')), 0);
+  for (const Fusion& fusion : compilation_->record.fusions)
+    if (consumers.count(fusion.consumer.text()) > 0) found.push_back(&fusion);
+  return found;
+}
+
 std::optional<std::size_t> Provenance::colour(const Names& origins) const {
   if (origins.empty()) return std::nullopt;
   const auto at = colour_.find(*origins.begin());

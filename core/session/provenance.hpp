@@ -28,6 +28,8 @@ class Provenance {
   /// Do the two names, each after its step, stand for the same thing or one for a part of the other? A tensor of the source stands for all
   /// that came from it, at every step.
   [[nodiscard]] bool are_counterparts(std::size_t step, const std::string& name, std::size_t other_step, const std::string& other) const;
+  /// What the algebra concluded about the reduction that the step decides to fuse or to repair; empty where it decides about none.
+  [[nodiscard]] std::vector<const Fusion*> fusions_decided(std::size_t step) const;
   /// Colour number of the first of these source tensors, below `entity_colours`.
   [[nodiscard]] std::optional<std::size_t> colour(const Names& origins) const;
 

@@ -42,31 +42,6 @@ const Ir* last(const session::Compilation& c, Level level) {
 std::string loop_plan(const session::Compilation& c) { return loop::print(loop::canonical(last(c, Level::loop)->loop())); }
 std::string kernel_plan(const session::Compilation& c) { return kernel::print(kernel::canonical(c.final_ir().module())); }
 
-namespace {
-
-bool is_name_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
-
-}  // namespace
-
-std::string renamed(const std::string& text, const std::map<std::string, std::string>& names) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && is_name_part(text[end])) ++end;
-    if (end == at) {
-      out += text[at++];
-      continue;
-    }
-    std::string name = text.substr(at, end - at);
-    std::string stop;
-    for (; !name.empty() && name.back() == '.'; name.pop_back()) stop += '.';
-    const auto found = names.find(name);
-    out += (found == names.end() ? name : found->second) + stop;
-    at = end;
-  }
-  return out;
-}
-
 std::vector<std::string> explained(const session::Compilation& c, const std::set<std::string>& unused) {
   const Json document = Json::parse(session::explain_json(c));
   std::map<std::string, std::string> names;

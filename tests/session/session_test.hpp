@@ -7,6 +7,7 @@
 
 #include "files.hpp"
 #include "interp/interp.hpp"
+#include "renamed.hpp"
 #include "session/session.hpp"
 
 namespace fathom::session_tests {
@@ -25,8 +26,7 @@ session::Inputs inputs_of(const std::string& text, const Dims& = {}, const Choic
 Compiled compiled(const session::Inputs&);
 Compiled compiled(const std::string& text, const Dims& = {}, const Choices& = {}, const std::string& target = "x86-64");
 
-/// `text` with whole names replaced.
-std::string renamed(const std::string& text, const std::map<std::string, std::string>& names);
+using test::renamed;
 
 const Ir* last(const session::Compilation&, Level);
 /// The plan's text after canonical renaming.

@@ -7,42 +7,12 @@
 
 #include "session/samples.hpp"
 #include "session_test.hpp"
+#include "stage_programs.hpp"
 
 namespace fathom::session_tests {
 namespace {
 
 namespace stage = session::stage;
-
-struct Named {
-  std::string name, text;
-};
-
-const char* const user_reducer =
-    "reducer spread(x) { state n = 0, s = 0, h = -inf\n lift (1, x, x)\n combine (n + n', s + s', max(h, h'))\n result above = h - s / "
-    "max(n, 1) }\n"
-    "dim R = 64, C = 256\noperator spreads(x: f32[R,C]) -> (y: f32[R]) { y[i] = spread[j](x[i,j]) }\n";
-
-/// Attention under names that mean nothing.
-std::string renamed_attention() {
-  return renamed(read_sample("attention"), {{"q", "alpha"},
-                                            {"k", "beta"},
-                                            {"v", "gamma"},
-                                            {"o", "omega"},
-                                            {"s", "u1"},
-                                            {"c", "u2"},
-                                            {"p", "u3"},
-                                            {"i", "a"},
-                                            {"j", "z"},
-                                            {"d", "e"}});
-}
-
-std::vector<Named> five_programs() {
-  return {{"attention", read_sample("attention")},
-          {"renamed", renamed_attention()},
-          {"rmsnorm", read_sample("rmsnorm")},
-          {"layernorm", read_sample("layernorm")},
-          {"reducer", user_reducer}};
-}
 
 stage::Compiled on_blackboard(const std::string& text, const Choices& choices = {}) {
   const Compiled document = compiled(text, {}, choices);
@@ -75,7 +45,7 @@ interp::Arrays inputs_of_stage(const stage::Stage& made, const math::Program& pr
 }
 
 TEST(Stage, shows_the_values_that_an_independent_run_of_each_of_five_programs_gives) {
-  for (const Named& each : five_programs()) {
+  for (const test::NamedProgram& each : test::five_programs()) {
     SCOPED_TRACE(each.name);
     const stage::Compiled small = on_blackboard(each.text);
     ASSERT_NE(small, nullptr);
@@ -99,7 +69,7 @@ TEST(Stage, shows_the_values_that_an_independent_run_of_each_of_five_programs_gi
 }
 
 TEST(Stage, holds_after_the_last_frame_what_the_run_returned) {
-  for (const Named& each : five_programs()) {
+  for (const test::NamedProgram& each : test::five_programs()) {
     SCOPED_TRACE(each.name);
     const stage::Compiled small = on_blackboard(each.text);
     ASSERT_NE(small, nullptr);
@@ -218,7 +188,8 @@ std::vector<std::size_t> moves_of_state(const stage::Stage& made, const std::str
 }
 
 TEST(Stage, without_the_repair_is_wrong_from_the_trip_on_in_which_the_reference_moves) {
-  for (const Named& each : {Named{"p", read_sample("attention")}, Named{"u3", renamed_attention()}}) {
+  for (const test::NamedProgram& each :
+       {test::NamedProgram{"p", read_sample("attention")}, test::NamedProgram{"u3", test::renamed_attention()}}) {
     SCOPED_TRACE(each.name);
     const stage::Compiled small = on_blackboard(each.text);
     ASSERT_NE(small, nullptr);

@@ -239,17 +239,30 @@ TEST(Explorer, a_text_that_does_not_compile_keeps_the_last_state_and_says_what_i
 
 TEST(Explorer, a_program_that_never_compiled_is_shown_with_what_is_wrong) {
   Explorer explorer;
-  session::Inputs inputs;
-  inputs.file_name = "broken.fathom";
-  inputs.source = "operator nothing(";
-  inputs.target = "x86-64";
-  explorer.app.document.open(inputs);
-  explorer.settle();
+  explorer.open_text("broken.fathom", "operator nothing(");
   EXPECT_EQ(explorer.app.document.shown(), nullptr);
   EXPECT_EQ(explorer.app.view.tab, Tab::program);
   explorer.app.view.tab = Tab::graph;
   explorer.frame();
   EXPECT_EQ(explorer.app.view.tab, Tab::graph) << "and nobody is kept there";
+}
+
+// A tensor of the source stands for all reductions that came from it, but a step decides about one.
+TEST(Explorer, a_fusing_step_says_why_of_its_own_reduction_alone) {
+  Explorer explorer;
+  explorer.open_text("shifted.fathom",
+                     "dim S = 64, T = 64\noperator shifted(x: f32[S,T]) -> (z: f32[S])\n{\n"
+                     "  z[i] = sum[j](exp(x[i,j] - max[k](x[i,k])))\n}\n");
+  ASSERT_NE(explorer.app.document.shown(), nullptr);
+  const auto& fusions = explorer.app.document.shown()->compilation().record.fusions;
+  ASSERT_EQ(fusions.size(), 2U);
+  const std::size_t number = step_with_alternatives(explorer, "fuse");
+  ASSERT_LT(number, explorer.app.document.shown()->steps().size());
+  explorer.app.go_to(number);
+  explorer.frame();
+  explorer.frame();
+  EXPECT_NE(mirror().find("card/why.z/open"), nullptr);
+  EXPECT_EQ(mirror().find("card/why.z.max/open"), nullptr);
 }
 
 TEST(Explorer, what_is_typed_in_one_go_is_one_state_of_the_history) {

@@ -89,6 +89,14 @@ class Explorer {
     open_start(app, start);
     settle();
   }
+  void open_text(const std::string& file, const std::string& text) {
+    session::Inputs inputs;
+    inputs.file_name = file;
+    inputs.source = text;
+    inputs.target = "x86-64";
+    app.document.open(inputs);
+    settle();
+  }
   void frame() {
     screen.frame([&] { app.frame(); });
   }

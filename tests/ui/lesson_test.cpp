@@ -365,12 +365,8 @@ TEST(OwnRepair, is_written_for_every_repaired_reduction_of_any_program) {
 TEST(OwnRepair, a_refused_reduction_says_why_and_asks_for_none) {
   Explorer explorer;
   ImGui::GetIO().DisplaySize = {1280, 2400};
-  session::Inputs inputs;
-  inputs.file_name = "refused.fathom";
-  inputs.source = "dim T = 64\noperator r(s: f32[T]) -> (o: f32)\n{\n  m = max[j](s[j])\n  o = sum[j](max(s[j] - m / 2, 0))\n}\n";
-  inputs.target = "x86-64";
-  explorer.app.document.open(inputs);
-  explorer.settle();
+  explorer.open_text("refused.fathom",
+                     "dim T = 64\noperator r(s: f32[T]) -> (o: f32)\n{\n  m = max[j](s[j])\n  o = sum[j](max(s[j] - m / 2, 0))\n}\n");
   explorer.key(ImGuiKey_F2);
   ASSERT_TRUE(explorer.click("why/reductions/o"));
   EXPECT_NE(mirror().text_of("why").find("waits for a pass of its own"), std::string::npos) << mirror().text_of("why");

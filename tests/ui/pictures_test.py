@@ -8,7 +8,6 @@ usage: pictures_test.py FATHOM_EXPLORER             compares; skipped (status 77
 A picture is kept as the means of its blocks of 4 x 4 pixels: small, and still moved by 8 pixels or by one colour. The target is `blackboard`,
 which is the same on every machine; what differs from run to run (times) is left out of the comparison.
 """
-import os
 import pathlib
 import re
 import shutil
@@ -20,7 +19,7 @@ import unittest
 try:
     import numpy
     from PIL import Image
-    from window import Display, Explorer, missing_tools
+    from window import Display, Explorer, program_to_test
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -188,12 +187,7 @@ def readme():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    EXPLORER = os.path.abspath(sys.argv.pop(1))
-    if missing_tools():
-        print("skipped: " + ", ".join(missing_tools()) + " missing")
-        sys.exit(77)
+    EXPLORER = program_to_test(__doc__)
     if "--update" in sys.argv:
         update()
     elif "--readme" in sys.argv:

@@ -5,11 +5,10 @@ usage: session_test.py FATHOM_EXPLORER     needs Xvfb, xdotool and OpenGL in sof
 """
 import os
 import shutil
-import sys
 import tempfile
 import unittest
 
-from window import Display, Explorer, missing_tools
+from window import Display, Explorer, program_to_test
 
 EXPLORER = ""
 
@@ -41,11 +40,8 @@ class Session(unittest.TestCase):
         # a picture of a panel
         picture = os.path.join(self.folder, "steps.png")
         explorer.command("Save a picture of this panel")
-        explorer.until(lambda items: any(i["id"] == "palette/save" for i in items), "the path of the picture is asked for")
-        explorer.key("ctrl+a")
-        explorer.type(picture)
-        explorer.key("Return")
-        explorer.until(lambda items: os.path.exists(picture), "the picture is written")
+        explorer.until(lambda items: any(i["id"] == "palette/save" for i in items), "the question for the path is answered by a row")
+        explorer.answer_with_path(picture)
         with open(picture, "rb") as file:
             self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
         explorer.click("status/dismiss")
@@ -100,11 +96,7 @@ class Session(unittest.TestCase):
         explorer.until(lambda items: any(i["id"].startswith("tune/trials/") and "✓ ok" in i["text"] for i in items), "the run is verified")
         trace = os.path.join(self.folder, "mine.trace")
         explorer.click("tune/run/export")
-        explorer.until(lambda items: any(i["id"] == "palette/query" for i in items), "the path of the trace is asked for")
-        explorer.key("ctrl+a")
-        explorer.type(trace)
-        explorer.key("Return")
-        explorer.until(lambda items: os.path.exists(trace), "the trace is written")
+        explorer.answer_with_path(trace)
         with open(trace, encoding="utf-8") as file:
             self.assertIn("o.sum/j/repair = exp(p.m - p.m') * acc", file.read())
         explorer.click("bar/explore")
@@ -125,11 +117,7 @@ class Session(unittest.TestCase):
         # save, quit, open again: all is as it was
         path = os.path.join(self.folder, "mine.session.json")
         explorer.key("ctrl+s")
-        explorer.until(lambda items: any(i["id"] == "palette/query" for i in items), "the path is asked for")
-        explorer.key("ctrl+a")
-        explorer.type(path)
-        explorer.key("Return")
-        explorer.until(lambda items: os.path.exists(path), "the session is written")
+        explorer.answer_with_path(path)
         explorer.until(lambda items: any(i["id"] == "status/message" and path in i["text"] for i in items), "it says so")
         explorer.click("status/dismiss")
         explorer.until(lambda items: any(i["id"] == "status/line" and "all checked" in i["text"] for i in items), "everything is checked")
@@ -145,10 +133,5 @@ class Session(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    EXPLORER = os.path.abspath(sys.argv.pop(1))
-    if missing_tools():
-        print("skipped: " + ", ".join(missing_tools()) + " missing")
-        sys.exit(77)
+    EXPLORER = program_to_test(__doc__)
     unittest.main(verbosity=2)

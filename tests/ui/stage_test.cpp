@@ -7,61 +7,17 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <regex>
 
 #include "headless.hpp"
 #include "session/samples.hpp"
+#include "stage_programs.hpp"
 
 namespace fathom::ui::tests {
 namespace {
 
 namespace stage = session::stage;
 
-std::string text_of_sample(const std::string& name) {
-  for (const session::Sample& each : session::samples())
-    if (each.name == name) return each.text;
-  return {};
-}
-
-std::string renamed(std::string text, const std::vector<std::pair<std::string, std::string>>& names) {
-  for (const auto& [from, to] : names) text = std::regex_replace(text, std::regex("\\b" + from + "\\b"), to);
-  return text;
-}
-
-const char* const reducer_program =
-    "reducer spread(x) { state n = 0, s = 0, h = -inf\n lift (1, x, x)\n combine (n + n', s + s', max(h, h'))\n result above = h - s / "
-    "max(n, 1) }\n"
-    "dim R = 64, C = 256\noperator spreads(x: f32[R,C]) -> (y: f32[R]) { y[i] = spread[j](x[i,j]) }\n";
-
 class StagePanel : public testing::TestWithParam<int> {};
-
-struct Named {
-  const char* name;
-  std::string text;
-};
-Named program_number(int number) {
-  switch (number) {
-    case 0:
-      return {"attention", text_of_sample("attention")};
-    case 1:
-      return {"renamed", renamed(text_of_sample("attention"), {{"q", "alpha"},
-                                                               {"k", "beta"},
-                                                               {"v", "gamma"},
-                                                               {"o", "omega"},
-                                                               {"s", "u1"},
-                                                               {"c", "u2"},
-                                                               {"p", "u3"},
-                                                               {"i", "a"},
-                                                               {"j", "z"},
-                                                               {"d", "e"}})};
-    case 2:
-      return {"rmsnorm", text_of_sample("rmsnorm")};
-    case 3:
-      return {"layernorm", text_of_sample("layernorm")};
-    default:
-      return {"reducer", reducer_program};
-  }
-}
 
 void until_staged(Explorer& explorer) {
   constexpr int most_waits = 3000;
@@ -118,7 +74,7 @@ struct Replica {
 };
 
 TEST_P(StagePanel, says_the_values_that_an_independent_run_gives) {
-  const Named program = program_number(GetParam());
+  const test::NamedProgram program = test::five_programs().at(static_cast<std::size_t>(GetParam()));
   SCOPED_TRACE(program.name);
   Explorer explorer;
   std::ofstream("program.fathom") << program.text;

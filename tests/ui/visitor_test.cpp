@@ -277,12 +277,7 @@ TEST(Visitor, a_tilde_is_the_home_folder) {
 
 TEST(Visitor, a_text_that_never_compiled_is_kept_over_a_crash) {
   Explorer explorer;
-  session::Inputs inputs;
-  inputs.file_name = "broken.fathom";
-  inputs.source = "operator nothing(";
-  inputs.target = "x86-64";
-  explorer.app.document.open(inputs);
-  explorer.settle();
+  explorer.open_text("broken.fathom", "operator nothing(");
   EXPECT_FALSE(explorer.app.document.is_changed()) << "it was only opened";
   explorer.app.document.type("operator nothing(x");
   explorer.settle();

@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -14,6 +15,16 @@ WAIT_SECONDS = 60
 
 def missing_tools():
     return [tool for tool in ("Xvfb", "xdotool") if shutil.which(tool) is None]
+
+
+def program_to_test(usage):
+    """The first argument, taken off; ends the process where there is none, or no window can be opened (status 77)."""
+    if len(sys.argv) < 2:
+        sys.exit(usage)
+    if missing_tools():
+        print("skipped: " + ", ".join(missing_tools()) + " missing")
+        sys.exit(77)
+    return os.path.abspath(sys.argv.pop(1))
 
 
 class Display:
@@ -107,6 +118,14 @@ class Explorer:
         time.sleep(0.15)
         self.xdotool("click", "1")
         time.sleep(0.2)
+
+    def answer_with_path(self, path):
+        """To the palette's question for a file; waits until it is written."""
+        self.until(lambda items: any(i["id"] == "palette/query" for i in items), "the path is asked for")
+        self.key("ctrl+a")
+        self.type(path)
+        self.key("Return")
+        self.until(lambda items: os.path.exists(path), f"{path} is written")
 
     def command(self, title):
         self.key("ctrl+k")

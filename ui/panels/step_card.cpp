@@ -59,11 +59,7 @@ void cost(App& app, widgets::Explained& explained, const Cost& before, const Cos
 std::vector<const Fusion*> fusions_at(const App& app, const Step& step) {
   std::vector<const Fusion*> found;
   for (const Fusion& fusion : step.fusions) found.push_back(&fusion);
-  if (!found.empty() || !step.decision || step.decision->kind != "fuse") return found;
-  const std::string consumer = step.decision->site.substr(0, step.decision->site.find('/'));
-  for (const Fusion& fusion : app.document.shown()->compilation().record.fusions)
-    if (app.document.shown()->provenance.are_counterparts(app.step(), consumer, 0, fusion.consumer.text())) found.push_back(&fusion);
-  return found;
+  return found.empty() ? app.document.shown()->provenance.fusions_decided(app.step()) : found;
 }
 
 std::string verdict_of(const Fusion& fusion) {
