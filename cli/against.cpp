@@ -50,14 +50,14 @@ Result<LaunchArguments> check_both(const std::array<Contestant*, 2>& both, const
   return refuse("Nothing was launched.");
 }
 
-/// In turn, and each pair in the other order than the one before: neither plan always finds the caches that the other left.
+/// In turn: each pair's order is drawn by lot.
 Result<session::SpeedRatio> contest(Contestant& first, Contestant& second, LaunchArguments& arguments, double seconds, int most_pairs) {
   std::vector<std::pair<double, double>> pairs;
   std::vector<double> of_first, of_second;
   const auto begin = std::chrono::steady_clock::now();
   const auto is_over = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds; };
   while (static_cast<int>(pairs.size()) < most_pairs && (static_cast<int>(pairs.size()) < session::least_pairs || !is_over())) {
-    const bool in_order = pairs.size() % 2 == 0;
+    const bool in_order = !session::second_goes_first(static_cast<int>(pairs.size()));
     auto earlier = launch_ms(in_order ? *first.program : *second.program, arguments);
     if (!earlier) return tl::unexpected<Refusal>(earlier.error());
     auto later = launch_ms(in_order ? *second.program : *first.program, arguments);

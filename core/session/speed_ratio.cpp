@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 namespace fathom::session {
 namespace {
@@ -25,6 +26,14 @@ std::size_t cut_on_each_side(std::size_t n) {
 }
 
 }  // namespace
+
+bool second_goes_first(int pair) {
+  // A bit of splitmix64's output for the pair's number.
+  auto x = static_cast<std::uint64_t>(pair) * 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return ((x ^ (x >> 31U)) & 1U) != 0;
+}
 
 SpeedRatio speed_ratio(const std::vector<std::pair<double, double>>& times) {
   std::vector<double> ratios;

@@ -30,6 +30,28 @@ TEST(SpeedRatio, holds_the_true_ratio_in_95_of_100_cases) {
   }
 }
 
+TEST(SpeedRatio, is_not_taken_in_by_what_disturbs_every_nth_launch) {
+  std::mt19937 random(11);  // NOLINT: the same each time
+  std::lognormal_distribution<double> delay(0, 0.3);
+  int seen = 0, cases = 0;
+  for (int period = 1; period <= 40; ++period)
+    for (int i = 0; i < 25; ++i, ++cases) {
+      std::vector<double> launches(static_cast<std::size_t>(period));
+      for (double& launch : launches) launch = delay(random);
+      std::vector<std::pair<double, double>> pairs;
+      for (int pair = 0; pair < 200; ++pair) {
+        const double earlier = launches[static_cast<std::size_t>(2 * pair % period)];
+        const double later = launches[static_cast<std::size_t>((2 * pair + 1) % period)];
+        if (second_goes_first(pair))
+          pairs.emplace_back(later, earlier);
+        else
+          pairs.emplace_back(earlier, later);
+      }
+      seen += speed_ratio(pairs).is_seen() ? 1 : 0;
+    }
+  EXPECT_LE(seen, cases * 6 / 100) << "of " << cases << " comparisons of a plan with itself";
+}
+
 TEST(SpeedRatio, of_six_pairs_is_their_range) {
   const SpeedRatio measured = speed_ratio({{6, 1}, {1, 1}, {3, 1}, {4, 1}, {2, 1}, {5, 1}});
   EXPECT_EQ(measured.low, 1);
