@@ -44,7 +44,7 @@ bool App::is_hovered(std::size_t step, const std::string& name) const {
 }
 
 std::optional<std::size_t> App::colour_of(std::size_t step, const std::string& name) const {
-  if (document.shown() == nullptr) return std::nullopt;
+  if (document.shown() == nullptr || step >= document.shown()->steps().size()) return std::nullopt;
   const session::Provenance& provenance = document.shown()->provenance;
   return provenance.colour(provenance.origin(step, name));
 }
@@ -57,12 +57,22 @@ std::optional<std::size_t> compared_step(const App& app) {
   return app.step() > 0 ? std::optional(app.step() - 1) : std::nullopt;
 }
 
+namespace {
+/// Another plan may have fewer steps: what was selected or compared behind its end is not there any more.
+void forget_what_is_gone(App& app) {
+  if (app.document.shown() == nullptr) return;
+  const std::size_t count = app.document.shown()->steps().size();
+  for (Selection* each : {&app.selected, &app.hovered, &app.hovering})
+    if (each->step >= count) *each = {};
+}
+}  // namespace
+
 void App::frame() {
-  document.collect();
+  if (document.collect()) forget_what_is_gone(*this);
   machine_code.collect();
   stage.collect();
   stage.play(ImGui::GetTime());
-  own_repairs.collect();
+  collect_repairs(*this);
   follow_lesson(*this);
   trials.collect(!document.is_compiling() && !document.is_checking());
   exporter.advance(document);

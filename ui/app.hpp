@@ -88,6 +88,7 @@ enum class Ask : unsigned char {
   panel_picture,
   compare_step,
   compare_plan,
+  notation,
   unsaved,
   export_to
 };
@@ -103,11 +104,16 @@ struct Palette {
 
 struct OtherPlan;  ///< of compare.cpp
 
+/// A session file that a program left which did not end properly.
+struct LeftBehind {
+  std::string path, when;  ///< when: in words, "2026-11-30 14:05"
+};
+
 class App {
  public:
-  /// `wake` asks for a frame; it is called from other threads.
-  explicit App(const std::function<void()>& wake)
-      : document(wake), machine_code(wake), stage(wake), own_repairs(wake), trials(wake), exporter(wake) {}
+  /// `wake` asks for a frame; it is called from other threads. `give_way` is called on threads whose work may wait for frames and keys.
+  explicit App(const std::function<void()>& wake, const std::function<void()>& give_way = {})
+      : document(wake, give_way), machine_code(wake, give_way), stage(wake), own_repairs(wake), trials(wake), exporter(wake) {}
 
   Document document;
   MachineCode machine_code;
@@ -121,7 +127,8 @@ class App {
   Settings settings;
   FileForm form;
   std::optional<ScaleTrial> scale_trial;
-  std::string panel;  ///< that the mouse or the keyboard was in last: what is said of "this panel"
+  std::string panel;            ///< that "this panel" is said of (panel_export.hpp)
+  bool panel_is_taken = false;  ///< by a click or by keyboard: the mouse alone does not change it
   std::optional<PictureRequest> picture;
   bool takes_pictures = false;  ///< does the platform?
   Palette palette;
@@ -139,8 +146,8 @@ class App {
   std::string revealed_step;                           ///< that the list of steps was scrolled to
   std::function<void(std::string)> copy;               ///< to the clipboard
   bool wants_to_quit = false;
-  std::function<void(App&)> leaving;  ///< what waits for an answer about unsaved changes
-  std::string left_behind;            ///< a session file that a crash left; empty: none
+  std::function<void(App&)> leaving;    ///< what waits for an answer about unsaved changes
+  std::vector<LeftBehind> left_behind;  ///< by programs that did not end properly; the newest first
   bool playing = false;
   double play_next = 0;  ///< seconds of Dear ImGui's clock
 

@@ -1,8 +1,10 @@
 #include "assembly.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "session/text_diff.hpp"
@@ -28,6 +30,15 @@ std::string_view target_of(std::string_view code) {
 
 bool has(std::string_view code, std::string_view part) { return code.find(part) != std::string_view::npos; }
 
+/// Of packed floating-point numbers: vfmadd231ps, vmulps, vmaxpd, addps.
+bool is_arithmetic(std::string_view code) {
+  std::string_view name = code.substr(0, code.find_first_of(" \t"));
+  if (!name.empty() && name.front() == 'v') name.remove_prefix(1);
+  const bool is_packed = name.ends_with("ps") || name.ends_with("pd") || name.ends_with("ph");
+  constexpr std::string_view operations[]{"fmadd", "fmsub", "fnmadd", "fnmsub", "mul", "add", "sub", "div", "max", "min", "sqrt"};
+  return is_packed && std::any_of(std::begin(operations), std::end(operations), [&](auto each) { return name.starts_with(each); });
+}
+
 HotLoop counted(const std::vector<std::string_view>& lines, std::size_t first, std::size_t last) {
   HotLoop loop{first, last};
   for (std::size_t i = first; i <= last; ++i) {
@@ -35,6 +46,7 @@ HotLoop counted(const std::vector<std::string_view>& lines, std::size_t first, s
     if (!is_instruction(code)) continue;
     ++loop.instructions;
     loop.vector += has(code, "xmm") || has(code, "ymm") || has(code, "zmm") ? 1U : 0U;
+    loop.arithmetic += is_arithmetic(code) ? 1U : 0U;
     loop.stack += has(code, "rsp") || has(code, "rbp") ? 1U : 0U;
   }
   return loop;
@@ -56,7 +68,7 @@ std::optional<HotLoop> hot_loop(std::string_view assembly) {
   for (const HotLoop& loop : loops) {
     const bool is_innermost =
         std::none_of(loops.begin(), loops.end(), [&](const HotLoop& other) { return other.first > loop.first && other.last < loop.last; });
-    if (is_innermost && (!best || loop.vector > best->vector)) best = loop;
+    if (is_innermost && (!best || std::pair(loop.arithmetic, loop.vector) > std::pair(best->arithmetic, best->vector))) best = loop;
   }
   return best;
 }

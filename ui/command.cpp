@@ -6,6 +6,7 @@
 
 #include "compare.hpp"
 #include "lesson.hpp"
+#include "notation.hpp"
 #include "own_repairs.hpp"
 #include "panel_export.hpp"
 #include "session_files.hpp"
@@ -116,9 +117,9 @@ std::string proposed_path(const App& app, Ask what) {
     case Ask::save_program:
       return app.document.inputs().file_name;
     case Ask::panel_text:
-      return path_beside(app, "-" + app.panel + ".txt");
+      return path_beside(app, "-" + name_of_panel(app) + ".txt");
     case Ask::panel_picture:
-      return path_beside(app, "-" + app.panel + ".png");
+      return path_beside(app, "-" + name_of_panel(app) + ".png");
     default:
       return {};
   }
@@ -129,6 +130,7 @@ template <Ask what>
 void open_palette(App& app) {
   if (app.palette.is_open && app.palette.ask == what) {
     app.palette = {};
+    app.leaving = nullptr;
     return;
   }
   ask(app, what, proposed_path(app, what));
@@ -139,8 +141,16 @@ void save(App& app) {
   save_session(app, app.document.opened_from());
 }
 
+void begin_new_program(App& app) {
+  leave(app, [](App& then) { open_sample(then, {"new", std::string(new_program()), {}}); });
+}
+
 std::string needs_left_behind(const App& app) { return app.left_behind.empty() ? "The last session ended properly." : ""; }
-void restore_left_behind(App& app) { open_recovered(app, std::exchange(app.left_behind, {})); }
+void restore_left_behind(App& app) {
+  leave(app, [](App& then) {
+    if (!then.left_behind.empty()) open_left_behind(then);
+  });
+}
 
 // ---- lessons ----
 std::string needs_lesson(const App& app) { return open_page(app) == nullptr ? "No lesson is open." : ""; }
@@ -180,20 +190,22 @@ std::string needs_page_elsewhere(const App& app) {
 }
 
 // ---- one's own repair ----
-std::string needs_judged_repair(const App& app) {
+std::string needs_written_repair(const App& app) {
   if (app.document.shown() == nullptr) return needs_program(app);
   if (asked_consumer(app).empty()) return "No repair is asked for.";
-  const session::OwnRepair* own = written_repair(app);
-  if (own == nullptr) return "Write a repair first.";
-  return own->mistake ? "It does not parse: " + own->mistake->message : "";
+  if (typed_repair(app).empty()) return "Write a repair first.";
+  return why_not_taken(app);
 }
 std::string needs_right_repair(const App& app) {
-  if (std::string why = needs_judged_repair(app); !why.empty()) return why;
-  return written_repair(app)->is_right() ? "" : "It is not derived: the plan takes only what is right.";
+  if (std::string why = needs_written_repair(app); !why.empty()) return why;
+  const session::OwnRepair* own = written_repair(app);  // none yet: it is taken when it is known to be right
+  return own == nullptr || own->is_right() ? "" : "It is not derived: the plan takes only what is right.";
 }
 std::string needs_wrong_repair(const App& app) {
-  if (std::string why = needs_judged_repair(app); !why.empty()) return why;
-  return written_repair(app)->is_right() ? "It is right: take it as it is." : "";
+  if (std::string why = needs_written_repair(app); !why.empty()) return why;
+  const session::OwnRepair* own = written_repair(app);
+  if (own == nullptr) return "It is being judged.";
+  return own->is_right() ? "It is right: take it as it is." : own->not_run;
 }
 
 void choose_theme(App& app, Theme theme) {
@@ -230,7 +242,7 @@ const auto table = std::to_array<Command>({
     {"tab.program", "Show the program", "Ctrl+1", always, [](App& app) { app.view.tab = Tab::program; }},
     {"tab.ir", "Show the program after the step", "Ctrl+2", always, [](App& app) { app.view.tab = Tab::ir; }},
     {"tab.graph", "Show the graph", "Ctrl+3", always, [](App& app) { app.view.tab = Tab::graph; }},
-    {"tab.code", "Show the code", "Ctrl+4", always, [](App& app) { app.view.tab = Tab::code; }},
+    {"tab.code", "Show the code", "Ctrl+4", always, [](App& app) { app.view.tab = Tab::code; }, "assembly machine instructions"},
     {"tab.stage", "Show the stage", "Ctrl+5", always, [](App& app) { app.view.tab = Tab::stage; }},
     {"stage.next", "Next trip on the stage", ".", needs_later_frame, [](App& app) { app.stage.go_to(app.stage.frame() + 1); }},
     {"stage.previous", "Previous trip on the stage", ",", needs_earlier_frame, [](App& app) { app.stage.go_to(app.stage.frame() - 1); }},
@@ -239,7 +251,7 @@ const auto table = std::to_array<Command>({
     {"stage.play", "Play or pause the stage", "Shift+Space", needs_stage, play_stage},
     {"stage.heal", "Repair what was broken on the stage", "", needs_broken, [](App& app) { app.stage.heal(); }},
     {"ir.whole", "Show the difference or the whole program", "D", needs_program,
-     [](App& app) { app.view.whole_text = !app.view.whole_text; }},
+     [](App& app) { app.view.whole_text = !app.view.whole_text; }, "diff"},
     {"ir.compare-here", "Compare later steps with this one", "", needs_program,
      [](App& app) { compare_with_step(app, app.document.shown()->steps()[app.step()].id); }},
     {"ir.compare-previous", "Compare with the step before", "", needs_program, compare_with_previous},
@@ -249,25 +261,25 @@ const auto table = std::to_array<Command>({
     {"decision.lock", "Lock or unlock the choice", "L", needs_decision, toggle_lock},
     {"decision.reset", "Give the choice back to the scheduler", "", needs_override, reset_decision},
     {"select.none", "Select nothing", "Escape", needs_selection, [](App& app) { app.selected = {}; }},
-    {"edit.undo", "Undo", "Ctrl+Z", needs_undo, [](App& app) { app.document.undo(); }},
+    {"edit.undo", "Undo", "Ctrl+Z", needs_undo, [](App& app) { app.document.undo(); }, "back revert"},
     {"edit.redo", "Redo", "Ctrl+Y", needs_redo, [](App& app) { app.document.redo(); }},
     {"view.theme", "Light or dark", "", always,
-     [](App& app) { choose_theme(app, app.settings.theme == Theme::dark ? Theme::light : Theme::dark); }},
+     [](App& app) { choose_theme(app, app.settings.theme == Theme::dark ? Theme::light : Theme::dark); }, "colours night day mode"},
     {"view.theme-dark", "Dark colours", "", always, [](App& app) { choose_theme(app, Theme::dark); }},
     {"view.theme-light", "Light colours", "", always, [](App& app) { choose_theme(app, Theme::light); }},
     {"view.theme-system", "Colours as the desktop has them", "", always, [](App& app) { app.settings.follows_system = true; }},
-    {"view.larger", "Larger", "Ctrl+=", needs_larger, [](App& app) { scale_by(app, scale_step); }},
-    {"view.smaller", "Smaller", "Ctrl+-", needs_smaller, [](App& app) { scale_by(app, 1 / scale_step); }},
-    {"view.usual-size", "Usual size", "Ctrl+0", always, [](App& app) { app.settings.scale = 1; }},
-    {"view.scale", "Choose the size of everything", "", always, open_palette<Ask::scale>},
+    {"view.larger", "Larger", "Ctrl+=", needs_larger, [](App& app) { scale_by(app, scale_step); }, "zoom in scale bigger size font"},
+    {"view.smaller", "Smaller", "Ctrl+-", needs_smaller, [](App& app) { scale_by(app, 1 / scale_step); }, "zoom out scale size font"},
+    {"view.usual-size", "Usual size", "Ctrl+0", always, [](App& app) { app.settings.scale = 1; }, "zoom scale reset normal"},
+    {"view.scale", "Choose the size of everything", "", always, open_palette<Ask::scale>, "zoom scale larger smaller font"},
     {"view.reduced-motion", "Less motion, or as usual", "", always,
-     [](App& app) { app.settings.reduced_motion = !app.settings.reduced_motion; }},
+     [](App& app) { app.settings.reduced_motion = !app.settings.reduced_motion; }, "animation"},
     {"view.present", "Show the middle panel alone, or all", "F11", always,
-     [](App& app) { app.view.alone = app.view.alone.empty() ? "middle" : ""; }},
+     [](App& app) { app.view.alone = app.view.alone.empty() ? "middle" : ""; }, "fullscreen presentation maximise"},
     {"workspace.learn", "Learn: be led, try it yourself", "F2", always, [](App& app) { app.view.workspace = Workspace::learn; }},
     {"workspace.explore", "Explore: every step of the lowering", "F3", always, [](App& app) { app.view.workspace = Workspace::explore; }},
     {"workspace.tune", "Tune: run, compare, export", "F4", always, [](App& app) { app.view.workspace = Workspace::tune; }},
-    {"lesson.list", "Open a lesson", "Ctrl+L", needs_lessons, open_palette<Ask::lesson>},
+    {"lesson.list", "Open a lesson", "Ctrl+L", needs_lessons, open_palette<Ask::lesson>, "tutorial course learn help"},
     {"lesson.next", "Next page of the lesson", "PageDown", needs_later_page, [](App& app) { turn_to_page(app, app.view.lesson.page + 1); }},
     {"lesson.back", "Previous page of the lesson", "PageUp", needs_earlier_page,
      [](App& app) { turn_to_page(app, app.view.lesson.page - 1); }},
@@ -280,10 +292,10 @@ const auto table = std::to_array<Command>({
     {"repair.take", "Take my repair into the plan", "Ctrl+Enter", needs_right_repair, [](App& app) { take_written_repair(app, false); }},
     {"repair.take-unsound", "Take my repair all the same, unsound", "", needs_wrong_repair,
      [](App& app) { take_written_repair(app, true); }},
-    {"run.plan", "Run this plan on this machine", "Ctrl+R", why_no_run, run_plan},
-    {"run.unfused", "Run the plan with nothing fused, to compare with", "", why_no_run, run_unfused},
+    {"run.plan", "Run this plan on this machine", "Ctrl+R", why_no_run, run_plan, "time measure benchmark execute"},
+    {"run.unfused", "Run the plan with nothing fused, to compare with", "", why_no_run, run_unfused, "baseline measure benchmark"},
     {"run.cancel", "Cancel what runs and what waits", "Ctrl+Shift+R", why_no_cancel, cancel_runs},
-    {"run.compare", "Compare the two picked runs in turn", "C", why_no_comparison, compare_picked},
+    {"run.compare", "Compare the two picked runs in turn", "C", why_no_comparison, compare_picked, "benchmark faster against"},
     {"trials.pick", "Pick the selected run for a comparison, or drop it", "P", needs_trial, pick_selected},
     {"trials.go-to-plan", "Make the selected run's plan the open one", "G", why_no_other_plan, go_to_plan},
     {"trials.copy", "Copy the selected run", "", needs_trial, copy_trial},
@@ -291,27 +303,34 @@ const auto table = std::to_array<Command>({
     {"trials.clear", "Clear all runs", "", needs_trials, clear_trials},
     {"trials.put-back", "Bring the cleared runs back", "", needs_cleared_trials, [](App& app) { app.trials.put_back(); }},
     {"export.html", "Check, then export the whole lowering as an HTML page", "", why_no_export,
-     [](App& app) { ask_for_export(app, "html"); }},
-    {"export.trace", "Check, then export every decision as a trace", "", why_no_export, [](App& app) { ask_for_export(app, "trace"); }},
+     [](App& app) { ask_for_export(app, "html"); }, "report page save web"},
+    {"export.trace", "Check, then export every decision as a trace", "", why_no_export, [](App& app) { ask_for_export(app, "trace"); },
+     "save plan schedule"},
     {"export.cancel", "Cancel the export that waits for checks", "", needs_export, [](App& app) { app.exporter.cancel(); }},
     {"file.restore", "Open what was left when Fathom did not end properly", "", needs_left_behind, restore_left_behind},
-    {"view.palette", "Commands", "Ctrl+K", always, open_palette<Ask::command>},
-    {"view.keys", "Keys: list and change them", "?", always, [](App& app) { open_overlay(app, Overlay::keys); }},
-    {"view.settings", "Settings", "Ctrl+,", always, [](App& app) { open_overlay(app, Overlay::settings); }},
-    {"edit.find", "Find in what the middle shows", "Ctrl+F", needs_text_view, find},
-    {"panel.alone", "Show this panel alone, or all", "", always, show_alone},
+    {"file.discard-left", "Throw away what was left when Fathom did not end properly", "", needs_left_behind, throw_away_left_behind},
+    {"view.palette", "Commands", "Ctrl+K", always, open_palette<Ask::command>, "search palette help menu"},
+    {"view.keys", "Keys: list and change them", "?", always, [](App& app) { open_overlay(app, Overlay::keys); },
+     "shortcuts keyboard help bindings"},
+    {"view.settings", "Settings", "Ctrl+,", always, [](App& app) { open_overlay(app, Overlay::settings); },
+     "preferences options configuration"},
+    {"edit.find", "Find in what the middle shows", "Ctrl+F", needs_text_view, find, "search"},
+    {"panel.alone", "Show this panel alone, or all", "", always, show_alone, "fullscreen maximise"},
     {"panel.copy-text", "Copy the text of this panel", "Alt+Shift+T", always, copy_panel_text},
-    {"panel.save-text", "Save the text of this panel as", "", always, open_palette<Ask::panel_text>},
-    {"panel.save-picture", "Save a picture of this panel as", "", needs_pictures, open_palette<Ask::panel_picture>},
-    {"help.tour", "Show the tour of the first minute", "", always, begin_tour},
-    {"help.glossary", "What does this word mean?", "", always, open_palette<Ask::glossary>},
-    {"file.open", "Open a program or a session", "Ctrl+O", always, open_palette<Ask::open>},
-    {"file.sample", "Open a sample", "", always, open_palette<Ask::sample>},
-    {"file.save", "Save the session", "Ctrl+S", needs_program, save},
+    {"panel.save-text", "Save the text of this panel as", "", always, open_palette<Ask::panel_text>, "txt export"},
+    {"panel.save-picture", "Save a picture of this panel as", "", needs_pictures, open_palette<Ask::panel_picture>,
+     "png image screenshot export"},
+    {"help.tour", "Show the tour of the first minute", "", always, begin_tour, "help introduction start guide"},
+    {"help.glossary", "What does this word mean?", "", always, open_palette<Ask::glossary>, "glossary words terms dictionary help"},
+    {"file.new", "New program", "", always, begin_new_program, "create empty blank start file"},
+    {"help.notation", "Show the notation", "", always, open_palette<Ask::notation>, "language syntax reference help manual grammar"},
+    {"file.open", "Open a program or a session", "Ctrl+O", always, open_palette<Ask::open>, "load file"},
+    {"file.sample", "Open a sample", "", always, open_palette<Ask::sample>, "example demo"},
+    {"file.save", "Save the session", "Ctrl+S", needs_program, save, "write file keep"},
     {"file.save-as", "Save the session as", "Ctrl+Shift+S", needs_program, open_palette<Ask::save_session>},
     {"file.save-program", "Save the program text as", "", always, open_palette<Ask::save_program>},
-    {"edit.history", "Go to a state of the history", "Ctrl+H", needs_program, open_palette<Ask::state>},
-    {"app.quit", "Quit", "Ctrl+Q", always, [](App& app) { leave(app, [](App& at) { at.wants_to_quit = true; }); }},
+    {"edit.history", "Go to a state of the history", "Ctrl+H", needs_program, open_palette<Ask::state>, "versions undo back"},
+    {"app.quit", "Quit", "Ctrl+Q", always, [](App& app) { leave(app, [](App& at) { at.wants_to_quit = true; }); }, "exit close leave"},
 });
 
 }  // namespace
@@ -323,12 +342,13 @@ void ask(App& app, Ask what, std::string query) {
   app.palette.is_open = app.palette.just_opened = true;
   app.palette.ask = what;
   app.palette.query = std::move(query);
+  app.leaving = nullptr;  // what waited for the answer to another question
 }
 
 void leave(App& app, std::function<void(App&)> then) {
   if (!app.is_changed()) return then(app);
-  app.leaving = std::move(then);
   ask(app, Ask::unsaved);
+  app.leaving = std::move(then);
 }
 
 const Command* command_named(std::string_view id) {

@@ -17,6 +17,7 @@ struct Command {
   /// Why it cannot be done now; empty: it can.
   std::string (*disabled)(const App&);
   void (*run)(App&);
+  std::string_view words = {};  ///< that people look for it by, besides those of the title
 };
 [[nodiscard]] std::span<const Command> commands();
 [[nodiscard]] const Command* command_named(std::string_view id);

@@ -23,7 +23,12 @@ tl::unexpected<Diagnostics> nothing_open() {
 }  // namespace
 
 void Document::open(session::Inputs inputs, bool is_kept) {
-  compiling_.cancel();
+  compiling_->cancel();
+  if (compiling_->is_busy()) {  // a large program: the new one does not wait for it
+    left_compiling_.push_back(std::move(compiling_));
+    compiling_ = std::make_unique<Lane>(wake_);
+  }
+  openings_ = 0;
   checking_.cancel();
   end_preview();
   head_ = std::make_shared<Head>();
@@ -87,6 +92,7 @@ void Document::end_preview() {
 }
 
 void Document::type(std::string text) {
+  if (is_opening()) return;  // the editor takes its text back from here
   text_ = std::move(text);
   session::Inputs inputs = inputs_;
   inputs.source = text_;
@@ -135,7 +141,11 @@ void Document::redo() {
 }
 
 bool Document::collect() {
-  const bool compiled = compiling_.collect(), previewed = previewing_.collect();
+  std::erase_if(left_compiling_, [](const auto& lane) {
+    lane->collect();  // what it still hands back was cancelled
+    return !lane->is_busy();
+  });
+  const bool compiled = compiling_->collect(), previewed = previewing_.collect();
   return checking_.collect() || compiled || previewed;
 }
 
@@ -145,27 +155,30 @@ const Check& Document::check(std::size_t step) const {
 }
 
 void Document::start(Kind kind, std::string key, Make make, std::optional<Opening> opening) {
-  compiling_.start(std::move(key),
-                   [this, kind, head = head_, make = std::move(make), opening = std::move(opening)](const Cancel&, const auto& deliver) {
-                     const auto begin = std::chrono::steady_clock::now();
-                     Checked<session::Session> made = make(*head);
-                     const auto end = std::chrono::steady_clock::now();
-                     if (made) {
-                       const bool is_other = !head->session || head->session->now().inputs.source != made->now().inputs.source;
-                       *head = {*made, kind == Kind::text && is_other, end};
-                     }
-                     const double ms = std::chrono::duration<double, std::milli>(end - begin).count();
-                     deliver([this, kind, ms, opening, made = std::move(made)] {
-                       if (made) {
-                         compile_ms_ = ms;
-                         settle(kind, *made, opening);
-                       } else if (kind == Kind::text) {
-                         diagnostics_ = made.error();
-                       } else {
-                         message_ = sentence_of(made.error());
-                       }
-                     });
-                   });
+  if (is_opening() && !opening) return;
+  openings_ += opening ? 1 : 0;
+  compiling_->start(std::move(key),
+                    [this, kind, head = head_, make = std::move(make), opening = std::move(opening)](const Cancel&, const auto& deliver) {
+                      const auto begin = std::chrono::steady_clock::now();
+                      Checked<session::Session> made = make(*head);
+                      const auto end = std::chrono::steady_clock::now();
+                      if (made) {
+                        const bool is_other = !head->session || head->session->now().inputs.source != made->now().inputs.source;
+                        *head = {*made, kind == Kind::text && is_other, end};
+                      }
+                      const double ms = std::chrono::duration<double, std::milli>(end - begin).count();
+                      deliver([this, kind, ms, opening, made = std::move(made)] {
+                        openings_ -= opening ? 1 : 0;
+                        if (made) {
+                          compile_ms_ = ms;
+                          settle(kind, *made, opening);
+                        } else if (kind == Kind::text) {
+                          diagnostics_ = made.error();
+                        } else {
+                          say(sentence_of(made.error()));
+                        }
+                      });
+                    });
 }
 
 void Document::settle(Kind kind, const session::Session& made, const std::optional<Opening>& opened) {
@@ -197,15 +210,16 @@ void Document::publish(session::Session session) {
 void Document::check_again() {
   checking_.cancel();
   checks_.assign(shown_->steps().size(), Check{});
-  checking_.start({}, [this, shown = shown_](const Cancel& cancel, const auto& deliver) {
+  checking_.start({}, [this, shown = shown_, memory = known_checks_](const Cancel& cancel, const auto& deliver) {
     const auto& steps = shown->steps();
-    std::optional<session::Cases> cases;
-    Check check;
+    KnownChecks::OfPlan& known = memory->of(shown->compilation());
+    std::optional<session::Cases> miniature, true_tiles;  // all levels above Kernel are judged by the same cases
     for (std::size_t i = 0; i < steps.size() && !cancel.requested(); ++i) {
-      const bool on_true_tiles = steps[i].level == Level::kernel;  // all levels above are judged by the same cases
-      if (i == 0 || on_true_tiles != (steps[i - 1].level == Level::kernel)) cases.emplace(shown->compilation(), steps[i].level);
-      if (i == 0 || steps[i].changed) check = cases->check(steps[i]);
-      deliver([this, i, check] { checks_.at(i) = check; });
+      std::optional<session::Cases>& cases = steps[i].level == Level::kernel ? true_tiles : miniature;
+      if (!known[i] && i > 0 && !steps[i].changed) known[i] = known[i - 1];
+      if (!known[i] && !cases) cases.emplace(shown->compilation(), steps[i].level);
+      if (!known[i]) known[i] = cases->check(steps[i]);
+      deliver([this, i, check = *known[i]] { checks_.at(i) = check; });
     }
   });
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "known_checks.hpp"
 #include "session/plans.hpp"
 #include "session/provenance.hpp"
 #include "session/session.hpp"
@@ -40,11 +41,16 @@ struct Preview {
   std::string refused;                 ///< why
 };
 
+/// What a sentence in the status line tells of.
+enum class Said : unsigned char { plain, done, failed };
+
 class Document {
  public:
   using Edit = std::function<Checked<void>(session::Session&)>;
 
-  explicit Document(const std::function<void()>& wake) : compiling_(wake), checking_(wake), previewing_(wake) {}
+  /// `give_way` is called on the thread of the checks, which may wait for all others.
+  Document(const std::function<void()>& wake, const std::function<void()>& give_way)
+      : wake_(wake), compiling_(std::make_unique<Lane>(wake)), checking_(wake, give_way), previewing_(wake) {}
 
   /// Replaces everything; the text is kept even where it does not compile. `is_kept`: some file has it as it is.
   void open(session::Inputs, bool is_kept = true);
@@ -68,7 +74,9 @@ class Document {
 
   /// Takes over what has arrived; true where something did.
   bool collect();
-  [[nodiscard]] bool is_compiling() const { return compiling_.is_busy(); }
+  [[nodiscard]] bool is_compiling() const { return compiling_->is_busy(); }
+  /// A session is on its way: what is typed or chosen meanwhile would be lost, and is refused.
+  [[nodiscard]] bool is_opening() const { return openings_ > 0; }
   [[nodiscard]] bool is_checking() const { return checking_.is_busy(); }
 
   /// Was something asked for, and nothing came of it?
@@ -81,8 +89,9 @@ class Document {
   /// Of the step at this place; pending until it has been checked.
   [[nodiscard]] const Check& check(std::size_t step) const;
   [[nodiscard]] const std::string& message() const { return message_; }
+  [[nodiscard]] Said said() const { return said_; }
   void dismiss_message() { message_.clear(); }
-  void say(std::string message) { message_ = std::move(message); }
+  void say(std::string message, Said what = Said::failed) { message_ = std::move(message), said_ = what; }
   [[nodiscard]] const session::Inputs& inputs() const { return inputs_; }
   /// The session file that was opened or saved last; empty: none.
   [[nodiscard]] const std::string& opened_from() const { return opened_from_; }
@@ -122,6 +131,8 @@ class Document {
   std::string text_, opened_from_, saved_text_;
   Diagnostics diagnostics_;
   std::string message_;
+  Said said_ = Said::plain;
+  int openings_ = 0;     ///< sessions that are being opened
   bool is_new_ = false;  ///< the program was opened and has not been shown yet
   /// Text that did not compile when undo took it away, and the state over which it stood.
   struct Dropped {
@@ -132,10 +143,14 @@ class Document {
   std::shared_ptr<const Shown> shown_;
   std::optional<Preview> preview_;
   std::vector<Check> checks_;
+  std::shared_ptr<KnownChecks> known_checks_ = std::make_shared<KnownChecks>();  ///< the checking lane's thread's alone
   std::uint64_t version_ = 0, saved_version_ = 0;
   double compile_ms_ = 0;
   std::shared_ptr<Head> head_ = std::make_shared<Head>();  ///< read and written by the compiling lane's thread alone
-  Lane compiling_, checking_, previewing_;
+  std::function<void()> wake_;
+  std::unique_ptr<Lane> compiling_;
+  std::vector<std::unique_ptr<Lane>> left_compiling_;  ///< what nobody waits for any more, until it ends
+  Lane checking_, previewing_;
 };
 
 }  // namespace fathom::ui

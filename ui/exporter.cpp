@@ -46,7 +46,10 @@ const std::string* Exporter::preview(const Document& document) {
     preview_ = Preview{document.version(), kind, std::nullopt};
     lane_.start("preview", [this, version = document.version(), which = kind, compilation = document.shown()->compilation()](
                                const Cancel&, const auto& deliver) {
-      deliver([this, version, which, text = session::export_kinds()[which].text(compilation)] {
+      const session::ExportKind& what = session::export_kinds()[which];
+      std::string made = what.text(compilation);
+      if (what.summary != nullptr) made = what.summary(compilation, made);
+      deliver([this, version, which, text = std::move(made)] {
         if (preview_ && preview_->version == version && preview_->kind == which) preview_->text = text;
       });
     });
@@ -54,8 +57,8 @@ const std::string* Exporter::preview(const Document& document) {
   return preview_->text ? &*preview_->text : nullptr;
 }
 
-void Exporter::begin(const Document& document, std::string path) {
-  if (document.shown() != nullptr) waiting_ = Waiting{document.version(), kind, std::move(path), false};
+void Exporter::begin(const Document& document, const std::string& path) {
+  if (document.shown() != nullptr) waiting_ = Waiting{document.version(), kind, full_path(path), false};
 }
 
 void Exporter::advance(Document& document) {
@@ -81,8 +84,8 @@ void Exporter::advance(Document& document) {
     const std::string checks = open == 0
                                    ? "all steps passed their checks"
                                    : fmt::format("no check failed, {} of {} steps have no answer", open, compilation.record.steps.size());
-    deliver([this, &document, said = error ? *error : fmt::format("Exported: {} ({}).", path, checks)] {
-      document.say(said);
+    deliver([this, &document, has_failed = error.has_value(), said = error ? *error : fmt::format("Exported: {} ({}).", path, checks)] {
+      document.say(said, has_failed ? Said::failed : Said::done);
       waiting_.reset();
     });
   });

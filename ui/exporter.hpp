@@ -20,11 +20,11 @@ class Exporter {
   std::size_t kind = 0;  ///< number in session::export_kinds()
   [[nodiscard]] const session::ExportKind& chosen() const { return session::export_kinds()[kind]; }
 
-  /// Asks for the text of the document's plan, once a version and kind; null until it is there.
+  /// Asks for the text of the document's plan, or for its summary where the kind has one, once a version and kind; null until it is there.
   const std::string* preview(const Document&);
 
   /// Writes the file when all checks have passed; says in the status line what became of it.
-  void begin(const Document&, std::string path);
+  void begin(const Document&, const std::string& path);
   void cancel() { waiting_.reset(); }
   [[nodiscard]] bool is_waiting() const { return waiting_.has_value(); }
   [[nodiscard]] const std::string& path() const { return waiting_->path; }

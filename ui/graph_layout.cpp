@@ -22,7 +22,7 @@ Neighbours neighbours_of(std::size_t count, const std::vector<GraphEdge>& edges)
   return out;
 }
 
-/// Longest path from a source. Nodes on a cycle keep the layer that they have when all others are placed.
+/// Longest path from a source. Of a cycle the node with the least number stands on top.
 std::vector<std::size_t> layers_of(const Neighbours& neighbours) {
   const std::size_t count = neighbours.before.size();
   std::vector<std::size_t> layer(count, 0), waiting(count);
@@ -31,11 +31,19 @@ std::vector<std::size_t> layers_of(const Neighbours& neighbours) {
     waiting[n] = neighbours.before[n].size();
     if (waiting[n] == 0) ready.push_back(n);
   }
-  for (std::size_t at = 0; at < ready.size(); ++at)
+  std::size_t least_waiting = 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    if (at == ready.size()) {  // every node that is left waits for a cycle
+      while (waiting[least_waiting] == 0) ++least_waiting;
+      waiting[least_waiting] = 0;
+      ready.push_back(least_waiting);
+    }
     for (const std::size_t next : neighbours.after[ready[at]]) {
+      if (waiting[next] == 0) continue;  // placed already: the edge leads back
       layer[next] = std::max(layer[next], layer[ready[at]] + 1);
       if (--waiting[next] == 0) ready.push_back(next);
     }
+  }
   // A source stands just above its first reader.
   for (std::size_t n = 0; n < count; ++n) {
     if (!neighbours.before[n].empty() || neighbours.after[n].empty()) continue;

@@ -70,7 +70,25 @@ bool hides_answer(const App& app) {
   return page != nullptr && page->question && !progress(app).answered;
 }
 
-bool hides_derivation(const App& app) { return hides_answer(app) || (repair_task(app) != nullptr && !progress(app).done); }
+std::optional<std::size_t> page_to_write(const App& app, const std::string& consumer) {
+  const session::Lesson* lesson = open_lesson(app);
+  if (lesson == nullptr || app.document.shown() == nullptr) return std::nullopt;
+  const auto line_of = [&](const std::string& name) {
+    for (const Fusion& fusion : app.document.shown()->compilation().record.fusions)
+      if (fusion.consumer.text() == name) return fusion.repair_text;
+    return std::string();
+  };
+  for (std::size_t page = 0; page < lesson->pages.size(); ++page) {
+    const auto& task = lesson->pages[page].task;
+    const auto* write = task ? std::get_if<session::WriteRepair>(&task->action) : nullptr;
+    const auto here = app.view.lesson.pages.find(page);
+    if (write == nullptr || (here != app.view.lesson.pages.end() && here->second.done)) continue;
+    if (write->consumer == consumer || (!line_of(consumer).empty() && line_of(consumer) == line_of(write->consumer))) return page;
+  }
+  return std::nullopt;
+}
+
+bool hides_derivation(const App& app, const std::string& consumer) { return hides_answer(app) || page_to_write(app, consumer); }
 
 bool is_page_done(const App& app) {
   const session::Page* page = open_page(app);

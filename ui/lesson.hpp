@@ -1,6 +1,7 @@
 // A lesson that is open: its page, what was answered, what may be seen already. No drawing.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app.hpp"
@@ -25,8 +26,11 @@ void turn_to_page(App&, std::size_t);
 
 /// Is a question of the page open? What answers it is not shown until then.
 [[nodiscard]] bool hides_answer(const App&);
-/// Is the page's repair still to be written? Derivations are not shown until then.
-[[nodiscard]] bool hides_derivation(const App&);
+/// The page that has the person write this consumer's repair, or another one that is the same line, and where that is not done yet.
+/// Nothing shows the line until then.
+[[nodiscard]] std::optional<std::size_t> page_to_write(const App&, const std::string& consumer);
+/// Would the derivation of the consumer's repair give an answer away?
+[[nodiscard]] bool hides_derivation(const App&, const std::string& consumer);
 /// Everything that the page asks for is done.
 [[nodiscard]] bool is_page_done(const App&);
 /// Answers the question of the page.

@@ -25,7 +25,7 @@ struct CodeText {
 class MachineCode {
  public:
   using Generate = std::function<Result<CodeText>(const kernel::Module&)>;
-  explicit MachineCode(std::function<void()> wake) : lane_(std::move(wake)) {}
+  MachineCode(std::function<void()> wake, std::function<void()> give_way) : lane_(std::move(wake), std::move(give_way)) {}
 
   /// The platform's back end; without one every request is refused.
   Generate generate;

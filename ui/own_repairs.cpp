@@ -45,15 +45,39 @@ std::string asked_consumer(const App& app) {
   return app.own_repairs.question(app.document, consumer) == nullptr ? std::string() : consumer;
 }
 
-const session::OwnRepair* written_repair(const App& app) {
+std::string typed_repair(const App& app) {
   const std::string consumer = asked_consumer(app);
   const auto typed = app.view.repairs.find(consumer);
-  return consumer.empty() || typed == app.view.repairs.end() ? nullptr : app.own_repairs.judge(app.document, consumer, typed->second);
+  return consumer.empty() || typed == app.view.repairs.end() ? std::string() : typed->second;
+}
+
+const session::OwnRepair* written_repair(const App& app) {
+  return app.own_repairs.judge(app.document, asked_consumer(app), typed_repair(app));
+}
+
+void collect_repairs(App& app) {
+  if (!app.own_repairs.collect()) return;
+  const session::OwnRepair* own = written_repair(app);
+  if (own == nullptr) return;
+  if (app.own_repairs.is_wished(asked_consumer(app), own->text) && own->is_right()) take_written_repair(app, false);
+  app.own_repairs.drop_wish();
+}
+
+std::string why_not_taken(const App& app) {
+  const session::OwnRepair* own = written_repair(app);
+  if (own != nullptr && own->mistake) return own->mistake->message + (own->mistake->cure.empty() ? "." : ". " + own->mistake->cure);
+  const session::RepairQuestion* question = app.own_repairs.question(app.document, asked_consumer(app));
+  return question == nullptr ? std::string() : question->blocked;
 }
 
 void take_written_repair(App& app, bool even_unsound) {
   const session::OwnRepair* own = written_repair(app);
-  if (own == nullptr) return;
+  if (own == nullptr) return app.own_repairs.wish(asked_consumer(app), typed_repair(app));
+  const session::RepairQuestion* question = app.own_repairs.question(app.document, asked_consumer(app));
+  if (even_unsound && !own->is_right() && question != nullptr && !question->fuse_site.empty()) {
+    app.view.step = question->fuse_site;  // before it nothing is wrong yet
+    app.view.compare_with.clear();
+  }
   app.document.change([consumer = Symbol(asked_consumer(app)), text = own->text, even_unsound](session::Session& session) {
     return session::take_own_repair(session, consumer, text, even_unsound);
   });

@@ -1,6 +1,7 @@
 #include "panel_export.hpp"
 
 #include <fmt/format.h>
+#include <imgui_internal.h>
 
 #include "mirror.hpp"
 #include "session_files.hpp"
@@ -17,13 +18,23 @@ bool is_panel(const MirrorItem& item) {
   return item.kind == "panel" && item.id.size() > panel_ending.size() && item.id != "keys/panel" && item.id != "settings/panel";
 }
 
-std::string title_of_panel(const App& app) { return app.panel == "card" ? "this step" : app.panel; }
+std::string title_of_panel(const App& app) { return app.panel == "card" ? "this step" : name_of_panel(app); }
+
+/// Is the mouse in the workspace? What lies over it (a menu, a list) is no panel.
+bool is_mouse_in_shell() {
+  const ImGuiWindow* over = ImGui::GetCurrentContext()->HoveredWindow;
+  return over == nullptr || std::string_view(over->RootWindow->Name) == "##shell";
+}
 
 }  // namespace
+
+std::string name_of_panel(const App& app) { return app.panel.substr(app.panel.rfind('/') + 1); }
 
 void follow_panel(App& app) {
   if (app.palette.is_open || app.overlay.open != Overlay::none) return;
   const ImVec2 mouse = ImGui::GetMousePos();
+  const bool counts = is_mouse_in_shell(),
+             clicks = ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsMouseClicked(ImGuiMouseButton_Right);
   const std::string& focused = mirror().focused();
   bool is_there = false;
   std::string under, first;
@@ -34,31 +45,33 @@ void follow_panel(App& app) {
     is_there = is_there || id == app.panel;
     if (mirror().is_by_keyboard() && focused.compare(0, id.size() + 1, id + "/") == 0) {
       app.panel = id;
+      app.panel_is_taken = true;
       return;
     }
-    if (mouse.x >= item.min.x && mouse.x < item.max.x && mouse.y >= item.min.y && mouse.y < item.max.y) under = id;
+    if (counts && mouse.x >= item.min.x && mouse.x < item.max.x && mouse.y >= item.min.y && mouse.y < item.max.y) under = id;
   }
-  if (!under.empty())
+  if (!is_there) app.panel_is_taken = false;
+  if (!under.empty() && (clicks || !app.panel_is_taken)) {
     app.panel = under;
-  else if (!is_there)
+    app.panel_is_taken = clicks;
+  } else if (!is_there) {
     app.panel = first;
+  }
 }
 
 void copy_panel_text(App& app) {
   if (app.copy) app.copy(mirror().text_of(app.panel));
-  app.document.say(fmt::format("The text of the panel “{}” is in the clipboard.", title_of_panel(app)));
+  app.document.say(fmt::format("The text of the panel “{}” is in the clipboard.", title_of_panel(app)), Said::done);
 }
 
 void save_panel_text(App& app, const std::string& path) {
-  const std::string whole = whole_path(path);
-  const auto error = write_whole(whole, mirror().text_of(app.panel));
-  app.document.say(error ? *error : fmt::format("Saved: {}", whole));
+  say_saved(app, path, write_whole(whole_path(path), mirror().text_of(app.panel)));
 }
 
 void save_panel_picture(App& app, const std::string& path) {
   const MirrorItem* panel = mirror().find(app.panel + std::string(panel_ending));
   if (panel == nullptr) return app.document.say("The panel is not on the screen any more.");
-  app.picture = PictureRequest{whole_path(path), panel->min, panel->max};
+  app.picture = PictureRequest{full_path(path), panel->min, panel->max};
 }
 
 }  // namespace fathom::ui

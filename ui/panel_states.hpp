@@ -103,6 +103,12 @@ struct GraphState {
 };
 
 struct CardState {
+  /// Where the mouse rested when what the card shows changed: what comes to lie under it is not looked at until it moves.
+  struct Rest {
+    std::uint64_t version = 0;
+    std::size_t step = 0;
+    ImVec2 mouse;
+  } rest;
   std::map<std::string, DerivationState> derivations;  ///< by consumer
   std::string open;                                    ///< consumer whose derivation is shown; empty: none
   struct Laws;                                         ///< boxes of the step's laws, kept while nothing that they depend on changes

@@ -249,18 +249,24 @@ std::string path_beside(const App& app, const std::string& ending) {
 
 std::string session_path(const App& app) { return path_beside(app, std::string(session_ending)); }
 
-void save_session(App& app, const std::string& path) {
+bool save_session(App& app, const std::string& path) {
   const std::string whole = whole_path(path);
   const auto error = write_whole(whole, session_file(app));
-  app.document.say(error ? *error : fmt::format("Saved: {}", whole));
-  if (error) return;
+  say_saved(app, whole, error);
+  if (error) return false;
   app.document.saved_to(whole);
   app.trials.saved();
+  return true;
 }
 
-void save_program(App& app, const std::string& path) {
+bool save_program(App& app, const std::string& path) {
   const auto error = write_whole(whole_path(path), in_form(app.document.text(), app.form));
-  app.document.say(error ? *error : fmt::format("Saved: {}", path));
+  say_saved(app, path, error);
+  return !error;
+}
+
+void say_saved(App& app, const std::string& path, const std::optional<std::string>& error) {
+  app.document.say(error ? *error : fmt::format("Saved: {}", full_path(path)), error ? Said::failed : Said::done);
 }
 
 std::string plain_text(std::string text, FileForm& form) {
@@ -289,6 +295,14 @@ std::string whole_path(const std::string& typed) {
   const bool is_short = !typed.empty() && typed[0] == '~' && (typed.size() == 1 || typed[1] == '/');
   return is_short && home != nullptr ? home + typed.substr(1) : typed;
 }
+
+std::string full_path(const std::string& typed) {
+  std::error_code error;
+  const std::filesystem::path full = std::filesystem::absolute(whole_path(typed), error);
+  return error ? typed : full.lexically_normal().string();
+}
+
+std::string folder_of(const std::string& typed) { return std::filesystem::path(full_path(typed)).parent_path().string(); }
 
 std::optional<std::string> write_whole(const std::string& path, const std::string& text) {
   namespace fs = std::filesystem;

@@ -28,18 +28,22 @@ struct Unfinished {
 [[nodiscard]] std::string session_path(const App&);
 /// The program's path with another ending, for what is made of it.
 [[nodiscard]] std::string path_beside(const App&, const std::string& ending);
-/// Says in the status line what it did, or why it could not.
-void save_session(App&, const std::string& path);
+/// Says in the status line what it did, or why it could not. True: the file is written.
+bool save_session(App&, const std::string& path);
 /// The text of the program alone.
-void save_program(App&, const std::string& path);
-
-/// The whole lowering as one HTML page.
+bool save_program(App&, const std::string& path);
+/// Says in the status line where a file is, or why it could not be written.
+void say_saved(App&, const std::string& path, const std::optional<std::string>& error);
 
 /// The text with plain line ends and without a mark, and the form that it had.
 [[nodiscard]] std::string plain_text(std::string text, FileForm&);
 [[nodiscard]] std::string in_form(const std::string& text, FileForm);
 /// `~` stands for the home folder.
 [[nodiscard]] std::string whole_path(const std::string& typed);
+/// From the root on: tells people where a file is.
+[[nodiscard]] std::string full_path(const std::string& typed);
+/// The folder of the file, from the root on.
+[[nodiscard]] std::string folder_of(const std::string& typed);
 
 /// Whole file or nothing: readers never see half of one. The error is a sentence.
 [[nodiscard]] std::optional<std::string> write_whole(const std::string& path, const std::string& text);

@@ -4,9 +4,8 @@
 
 #include <array>
 #include <string>
-#include <utility>
 
-#include "mirror.hpp"
+#include "panels/alone.hpp"
 #include "panels/panels.hpp"
 
 namespace fathom::ui {
@@ -14,34 +13,13 @@ namespace {
 
 using widgets::Box;
 
-/// One panel, and tabs to choose it.
-void one_column(App& app, const Box& box) {
-  constexpr std::array<std::pair<const char*, const char*>, 3> choices = {
-      {{"steps", "Steps"}, {"middle", "Program"}, {"card", "This step"}}};
-  std::string shown = "middle";
-  for (const auto& [id, title] : choices)
-    if (app.view.alone == id) shown = id;
-  {
-    const MirrorScope scope("column");
-    ImGui::SetCursorScreenPos(box.min);
-    for (const auto& [id, title] : choices) {
-      if (widgets::tab(id, title, shown == id)) app.view.alone = id;
-      ImGui::SameLine(0, 0);
-    }
-  }
-  const Box below{{box.min.x, box.min.y + metrics().panel_head + gap(1)}, box.max};
-  if (shown == "steps") return panels::steps(app, below);
-  if (shown == "card") return panels::step_card(app, below);
-  panels::middle(app, below);
-}
+constexpr std::array explore_panels = std::to_array<panels::PanelEntry>(
+    {{"steps", "Steps", panels::steps}, {"middle", "Program, IR, code", panels::middle}, {"card", "This step", panels::step_card}});
 
-/// Left, middle and right panel with what moves the borders between them, or the middle one alone.
+/// Left, middle and right panel with what moves the borders between them.
 void explore(App& app, const Box& box) {
   const float between = gap(2);
-  if (panels::is_narrow()) return one_column(app, box);
-  if (app.view.alone == "steps") return panels::steps(app, box);
-  if (app.view.alone == "card") return panels::step_card(app, box);
-  if (app.view.alone == "middle") return panels::middle(app, box);
+  if (panels::draw_alone(app, box, explore_panels, "middle")) return;
   const float left = box.min.x + app.view.left * box.width(), right = box.max.x - app.view.right * box.width();
   panels::steps(app, {box.min, {left - between / 2, box.max.y}});
   panels::middle(app, {{left + between / 2, box.min.y}, {right - between / 2, box.max.y}});
@@ -56,9 +34,7 @@ void explore(App& app, const Box& box) {
 /// A double click on a panel's head gives it all the place, and takes it back.
 void answer_heads(App& app) {
   const std::string head = widgets::double_clicked_head();
-  if (head.empty()) return;
-  const bool has_columns = app.view.workspace != Workspace::tune;
-  if (has_columns) app.view.alone = app.view.alone.empty() ? head : "";
+  if (!head.empty()) app.view.alone = app.view.alone.empty() ? head : "";
 }
 
 void over_workspace(App& app) {

@@ -18,7 +18,7 @@ void StageView::request(const Shown& shown, std::uint64_t version, std::size_t s
   const Wanted wanted{version, shown.steps()[step].id, family_, broken_};
   if (asked_ == wanted) return;
   if (asked_ && (asked_->step != wanted.step || asked_->version != wanted.version) && !broken_.empty()) {
-    broken_.clear();  // another step has other breaks
+    heal();  // another step has other breaks
     return request(shown, version, step);
   }
   asked_ = wanted;
@@ -76,11 +76,20 @@ bool StageView::is_broken(const std::string& id) const { return std::find(broken
 void StageView::toggle_break(const std::string& id) {
   if (is_broken(id)) {
     std::erase(broken_, id);
+    if (broken_.empty()) heal();
     return;
   }
   broken_.push_back(id);
-  for (const stage::Break& each : breaks_)
-    if (each.id == id && !each.family.empty()) family_ = each.family;
+  for (const stage::Break& each : breaks_) {
+    if (each.id != id || each.family.empty() || each.family == family_) continue;
+    if (!usual_family_) usual_family_ = family_;
+    family_ = each.family;
+  }
+}
+
+void StageView::heal() {
+  broken_.clear();
+  if (usual_family_) family_ = *std::exchange(usual_family_, std::nullopt);
 }
 
 void StageView::go_to(std::size_t frame) {

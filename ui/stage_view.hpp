@@ -44,11 +44,16 @@ class StageView {
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
   [[nodiscard]] const std::string& family() const { return family_; }
-  void set_family(std::string family) { family_ = std::move(family); }
+  void set_family(std::string family) {
+    family_ = std::move(family);
+    usual_family_.reset();
+  }
+  /// What is broken brought its own data, for the others may not show it.
+  [[nodiscard]] bool has_data_of_break() const { return usual_family_.has_value(); }
   [[nodiscard]] bool is_broken(const std::string& id) const;
-  /// Takes the data on which it shows, too.
+  /// Takes the data on which it shows, too; with the last break they go.
   void toggle_break(const std::string& id);
-  void heal() { broken_.clear(); }
+  void heal();
   [[nodiscard]] const std::vector<std::string>& broken() const { return broken_; }
 
   [[nodiscard]] std::size_t frame() const { return frame_; }
@@ -90,6 +95,7 @@ class StageView {
   std::vector<std::string> families_, broken_;
   std::optional<Refusal> refused_;
   std::string step_shown_, family_ = "gaussian";
+  std::optional<std::string> usual_family_;  ///< before a break brought another one
   std::uint64_t version_ = 0;
   std::size_t frame_ = 0;
   std::int64_t row_ = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 
@@ -10,6 +11,8 @@
 #include "session_files.hpp"
 
 namespace fathom::ui {
+
+namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* usage =
@@ -49,6 +52,8 @@ void open_text(App& app, const std::string& name, const std::string& bytes, cons
     };
     return app.document.open_session(std::move(text), is_recovered ? std::string() : name, std::move(typed), std::move(then));
   }
+  if (name.ends_with(".session.json") && (!is_json || text.find("\"fathom-") == std::string::npos))
+    return app.document.say(fmt::format("{} is no session file: it is damaged, or was cut off. What is open stays open.", name));
   clear_view();
   app.form = form;
   if (is_json) {
@@ -133,6 +138,23 @@ void open_recovered(App& app, const std::string& path) {
   const auto text = read_whole(path);
   if (!text) return app.document.say(fmt::format("{} cannot be read.", path));
   open_text(app, path, *text, app.document.inputs().target, /*is_recovered=*/true);
+}
+
+void open_left_behind(App& app) {
+  const fs::path path = app.left_behind.front().path;
+  app.left_behind.erase(app.left_behind.begin());
+  open_recovered(app, path.string());
+  std::string name = path.filename().string();
+  if (!name.starts_with(recovered_prefix)) return;
+  name.replace(0, recovered_prefix.size(), opened_prefix);
+  std::error_code stays_offered;
+  fs::rename(path, path.parent_path() / name, stays_offered);
+}
+
+void throw_away_left_behind(App& app) {
+  std::error_code is_gone;
+  fs::remove(app.left_behind.front().path, is_gone);
+  app.left_behind.erase(app.left_behind.begin());
 }
 
 void open_file(App& app, const std::string& typed) {

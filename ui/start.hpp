@@ -28,6 +28,12 @@ void open_file(App&, const std::string& path);
 
 /// What a crash left: it belongs to no file until it is saved.
 void open_recovered(App&, const std::string& path);
+/// What a recovered file is called until it was opened, and after that: then it is offered no more.
+constexpr std::string_view recovered_prefix = "recovered-", opened_prefix = "opened-";
+/// Opens the newest of App::left_behind.
+void open_left_behind(App&);
+/// Deletes the newest of App::left_behind.
+void throw_away_left_behind(App&);
 
 void open_sample(App&, const session::Sample&);
 /// Its first comment line, without its own name.

@@ -5,7 +5,8 @@
 
 namespace fathom::ui {
 
-Lane::Lane(std::function<void()> wake) : wake_(std::move(wake)), thread_([this] { loop(); }) {}
+Lane::Lane(std::function<void()> wake, std::function<void()> begin)
+    : wake_(std::move(wake)), thread_([this, begin = std::move(begin)] { loop(begin); }) {}
 
 Lane::~Lane() {
   cancel();
@@ -51,7 +52,8 @@ bool Lane::is_busy() const {
   return is_running_ || !waiting_.empty() || !arrived_.empty();
 }
 
-void Lane::loop() {
+void Lane::loop(const std::function<void()>& begin) {
+  if (begin) begin();
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });

@@ -30,8 +30,8 @@ class Lane {
   /// Runs on the lane's thread. May hand over several results: `deliver` is called from there, each runs in a frame.
   using Work = std::function<void(const Cancel&, const std::function<void(Deliver)>& deliver)>;
 
-  /// `wake` is called from the lane's thread when something has arrived.
-  explicit Lane(std::function<void()> wake);
+  /// `wake` is called from the lane's thread when something has arrived; `begin` once, before any work.
+  explicit Lane(std::function<void()> wake, std::function<void()> begin = {});
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -50,7 +50,7 @@ class Lane {
     Work work;
     Cancel cancel;
   };
-  void loop();
+  void loop(const std::function<void()>& begin);
 
   std::function<void()> wake_;
   mutable std::mutex mutex_;

@@ -6,12 +6,15 @@ namespace fathom::ui {
 namespace {
 
 constexpr std::array stops = std::to_array<TourStop>({
-    {"steps/panel", "This is every step from the mathematics to the code, in order; the sign in front says how its check went."},
+    {"steps/panel",
+     "Fathom lowers an operator, written as mathematics, to a kernel. These are its steps in order; the sign says how the check went."},
     {"ribbon/step.next", "These walk through the steps, and so do the arrow keys Left and Right."},
     {"middle/ir",
      "Here stands the program after the step, with what the step changed; the other tabs show its text, its graph and its code."},
     {"card/panel",
      "The card says why the step is right and what it saves; where it had a choice, a click takes another one and Ctrl+Z takes it back."},
+    {"bar/learn",
+     "Three workspaces: Learn leads through a lowering and asks you, Explore shows all of it, Tune runs plans on this machine."},
     {"bar/view.palette", "Every command can be found here by its name, and ? lists all keys."},
 });
 
@@ -31,6 +34,10 @@ void next_stop(App& app) {
     ++*app.tour;
   else
     end_tour(app);
+}
+
+void previous_stop(App& app) {
+  if (app.tour && *app.tour > 0) --*app.tour;
 }
 
 void end_tour(App& app) { app.tour.reset(); }

@@ -17,6 +17,7 @@ struct TourStop {
 void begin_tour(App&);
 /// After the last stop it ends.
 void next_stop(App&);
+void previous_stop(App&);
 void end_tour(App&);
 
 }  // namespace fathom::ui

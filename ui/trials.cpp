@@ -22,6 +22,22 @@ std::string first_of(const Diagnostics& diagnostics) {
   return diagnostics.front().message + (diagnostics.front().cure.empty() ? "" : " " + diagnostics.front().cure);
 }
 
+/// Equal for runs of one plan.
+std::string key_of_plan(const TrialPlan& plan) {
+  std::string key;
+  for (const session::PlanChoice& each : plan.choices) key += each.site + '=' + each.choice + '\n';
+  return key;
+}
+
+session::SpeedRatio turned(const session::SpeedRatio& ratio) { return {1 / ratio.ratio, 1 / ratio.high, 1 / ratio.low, ratio.pairs}; }
+
+std::string joined_choices(const std::vector<std::string>& parts) {
+  constexpr std::size_t most_named = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(parts.size(), most_named); ++i) text += (text.empty() ? "" : " · ") + parts[i];
+  return parts.size() > most_named ? fmt::format("{} · {} more", text, parts.size() - most_named) : text;
+}
+
 constexpr std::chrono::milliseconds limit_of_a_run{120'000}, limit_of_a_contest{300'000};
 
 }  // namespace
@@ -59,12 +75,53 @@ const Contest* Trials::contest(int first, int second) const {
   return at == contests_.rend() ? nullptr : &*at;
 }
 
-const Trial* Trials::best(const TrialPlan& plan) const {
-  const Trial* best = nullptr;
-  for (const Trial& each : all_)
-    if (each.is_ok() && are_comparable(each.plan, plan) && (best == nullptr || each.outcome.measured->ms < best->outcome.measured->ms))
-      best = &each;
-  return best;
+Standing Trials::standing(const TrialPlan& plan) const {
+  std::map<std::string, const Trial*> fastest;  // run of each plan
+  for (const Trial& each : all_) {
+    if (!each.is_ok() || !are_comparable(each.plan, plan)) continue;
+    const Trial*& kept = fastest[key_of_plan(each.plan)];
+    if (kept == nullptr || each.outcome.measured->ms < kept->outcome.measured->ms) kept = &each;
+  }
+  if (fastest.empty()) return {};
+  // How many times as fast the second plan is as the first: what they gave in turn, the newest answer.
+  std::map<std::pair<std::string, std::string>, session::SpeedRatio> in_turn;
+  for (const Contest& each : contests_) {
+    const Trial *a = find(each.first), *b = find(each.second);
+    if (a == nullptr || b == nullptr || each.state != TrialState::done || !each.outcome.ratio) continue;
+    in_turn[{key_of_plan(a->plan), key_of_plan(b->plan)}] = *each.outcome.ratio;
+    in_turn[{key_of_plan(b->plan), key_of_plan(a->plan)}] = turned(*each.outcome.ratio);
+  }
+  const auto ratio = [&](const std::string& of, const std::string& to) {
+    const auto found = in_turn.find({to, of});
+    return found == in_turn.end() ? std::nullopt : std::optional(found->second);
+  };
+  auto best = std::min_element(fastest.begin(), fastest.end(), [](const auto& a, const auto& b) {
+    return a.second->outcome.measured->ms < b.second->outcome.measured->ms;
+  });
+  for (std::size_t moves = 0; moves < fastest.size(); ++moves) {  // comparisons may go round in a circle
+    const auto faster = std::find_if(fastest.begin(), fastest.end(), [&](const auto& each) {
+      const auto seen = ratio(each.first, best->first);
+      return seen && seen->low > 1;
+    });
+    if (faster == fastest.end()) break;
+    best = faster;
+  }
+  Standing standing;
+  standing.best = best->second->number;
+  const Trial* rival = nullptr;
+  for (const auto& [key, each] : fastest) {
+    const auto seen = key == best->first ? std::nullopt : ratio(key, best->first);
+    const bool is_near = each->outcome.measured->p20 <= best->second->outcome.measured->p80;
+    if (key == best->first || (seen ? seen->high < 1 : !is_near)) continue;
+    // One that was not compared yet comes first: there is something to do.
+    const bool comes_first = rival == nullptr || (standing.is_tied && !seen) ||
+                             (standing.is_tied == seen.has_value() && each->outcome.measured->ms < rival->outcome.measured->ms);
+    if (!comes_first) continue;
+    rival = each;
+    standing.is_tied = seen.has_value();
+  }
+  standing.rival = rival == nullptr ? 0 : rival->number;
+  return standing;
 }
 
 void Trials::changed(bool is_kept) {
@@ -116,6 +173,7 @@ void Trials::cancel() {
 void Trials::clear() {
   cancel();
   cleared_ = std::move(all_);
+  cleared_contests_ = std::move(contests_);
   all_.clear();
   contests_.clear();
   changed(true);
@@ -123,7 +181,9 @@ void Trials::clear() {
 
 void Trials::put_back() {
   all_ = std::move(cleared_);
+  contests_ = std::move(cleared_contests_);
   cleared_.clear();
+  cleared_contests_.clear();
   changed(true);
 }
 
@@ -132,6 +192,7 @@ void Trials::reset() {
   all_.clear();
   cleared_.clear();
   contests_.clear();
+  cleared_contests_.clear();
   last_number_ = 0;
   changed(true);
   saved();
@@ -224,11 +285,19 @@ std::string difference_text(const TrialPlan& plan, const TrialPlan& other) {
   if (plan.choices.empty()) return "not compiled yet";
   const auto different = session::difference(plan.choices, other.choices);
   if (different.empty()) return session::difference(other.choices, plan.choices).empty() ? "the same plan" : "fewer decisions";
-  constexpr std::size_t most_named = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(different.size(), most_named); ++i)
-    text += fmt::format("{}{} {}", text.empty() ? "" : " · ", different[i].words, different[i].choice);
-  return different.size() > most_named ? fmt::format("{} · {} more", text, different.size() - most_named) : text;
+  std::vector<std::string> parts;
+  parts.reserve(different.size());
+  for (const session::PlanChoice& each : different) parts.push_back(each.words + " " + each.choice);
+  return joined_choices(parts);
+}
+
+std::string own_choices_text(const Trial& trial) {
+  if (trial.is_unfused) return "nothing fused";
+  std::vector<std::string> parts;
+  for (const session::PlanChoice& each : trial.plan.choices)
+    if (const TraceEntry* asked = trial.plan.asked.trace.find(each.site); asked != nullptr && asked->origin == Origin::by_user)
+      parts.push_back(each.words + " " + each.choice);
+  return parts.empty() ? "as the scheduler chooses" : joined_choices(parts);
 }
 
 }  // namespace fathom::ui

@@ -59,6 +59,15 @@ struct Contest {
   std::string command;
 };
 
+/// Which run is the fastest one. What two plans gave in turn counts more than medians of runs that were made apart, and a plan's runs count
+/// as one.
+struct Standing {
+  int best = 0;   ///< number of a trial; 0: none is ok
+  int rival = 0;  ///< of another plan, which may be as fast for all that was measured; 0: none
+  /// The rival was compared in turn, and no difference is seen; else nobody compared them yet.
+  bool is_tied = false;
+};
+
 class Trials {
  public:
   explicit Trials(std::function<void()> wake) : lane_(std::move(wake)) {}
@@ -70,8 +79,8 @@ class Trials {
   [[nodiscard]] const Trial* find(int number) const;
   /// The newest one of these two, in either order; null: they were not compared.
   [[nodiscard]] const Contest* contest(int first, int second) const;
-  /// The fastest run that may stand beside the plan; null: none is ok.
-  [[nodiscard]] const Trial* best(const TrialPlan&) const;
+  /// Among the runs that may stand beside the plan.
+  [[nodiscard]] Standing standing(const TrialPlan&) const;
 
   /// Waits for its turn. The number of the new row.
   int run(session::Inputs, bool is_unfused = false);
@@ -93,7 +102,7 @@ class Trials {
   [[nodiscard]] bool is_changed() const { return kept_version_ != saved_version_; }
   void saved() { saved_version_ = kept_version_; }
 
-  /// What session files keep: runs that are done, the newest `most_kept` of them.
+  /// What session files keep: runs that are done, the newest `most_kept` of them, and what comparisons of them gave.
   [[nodiscard]] nlohmann::ordered_json to_json() const;
   /// Of a file that may be anybody's: what cannot be read is left out. A sentence where that was so.
   [[nodiscard]] std::optional<std::string> take_json(const nlohmann::ordered_json&);
@@ -111,7 +120,7 @@ class Trials {
   void changed(bool is_kept);
 
   std::vector<Trial> all_, cleared_;
-  std::vector<Contest> contests_;
+  std::vector<Contest> contests_, cleared_contests_;
   std::deque<Job> waiting_;
   bool is_running_ = false;
   Job current_;
@@ -122,6 +131,8 @@ class Trials {
 
 /// "ok", "crash", "time-out", …: a word of the table.
 [[nodiscard]] std::string word_of(const Trial&);
+/// "tile j 96": what was asked of the plan by a person; "as the scheduler chooses" where nothing was.
+[[nodiscard]] std::string own_choices_text(const Trial&);
 /// "tile j 96 · fold over j split-k": what the plan has otherwise than the other one; "the same plan" where nothing.
 [[nodiscard]] std::string difference_text(const TrialPlan& plan, const TrialPlan& other);
 

@@ -72,6 +72,12 @@ Json json_of(const Trial& trial) {
   return json;
 }
 
+Json json_of(const Contest& contest) {
+  const session::SpeedRatio& ratio = *contest.outcome.ratio;
+  return {{"first", contest.first}, {"second", contest.second}, {"ratio", ratio.ratio},
+          {"low", ratio.low},       {"high", ratio.high},       {"pairs", ratio.pairs}};
+}
+
 /// Reads throw where the shape is another one; the caller leaves the run out.
 std::string text_at(const Json& json, const char* key) {
   std::string text = json.at(key).get<std::string>();
@@ -102,7 +108,7 @@ std::vector<session::PlanChoice> choices_in(const Json& json) {
   return choices;
 }
 
-Measured measured_in(const Json& json) {
+Measured measured_at(const Json& json) {
   Measured measured{amount_at(json, "ms"), amount_at(json, "p20"), amount_at(json, "p80"), amount_at(json, "cold_ms"),
                     integer_at(json, "n")};
   if (measured.ms <= 0 || measured.p20 <= 0 || measured.p20 > measured.ms || measured.p80 < measured.ms || measured.n < 1)
@@ -148,9 +154,21 @@ Trial trial_in(const Json& json) {
     outcome.conditions.emplace_back(key, value.get<std::string>());
     if (key.size() + outcome.conditions.back().second.size() > most_text) throw std::length_error("conditions");
   }
-  if (json.contains("measured")) outcome.measured = measured_in(json.at("measured"));
+  if (json.contains("measured")) outcome.measured = measured_at(json.at("measured"));
   if (outcome.kind == RunKind::ok && !outcome.measured) throw std::domain_error("measured");
   return trial;
+}
+
+Contest contest_in(const Json& json) {
+  Contest contest;
+  contest.first = integer_at(json, "first");
+  contest.second = integer_at(json, "second");
+  contest.state = TrialState::done;
+  contest.outcome.kind = RunKind::ok;
+  const session::SpeedRatio ratio{amount_at(json, "ratio"), amount_at(json, "low"), amount_at(json, "high"), integer_at(json, "pairs")};
+  if (ratio.low <= 0 || ratio.low > ratio.ratio || ratio.ratio > ratio.high || ratio.pairs < 1) throw std::domain_error("ratio");
+  contest.outcome.ratio = ratio;
+  return contest;
 }
 
 }  // namespace
@@ -161,7 +179,11 @@ Json Trials::to_json() const {
     if (each->state == TrialState::done) kept.push_back(&*each);
   Json runs = Json::array();
   for (auto each = kept.rbegin(); each != kept.rend(); ++each) runs.push_back(json_of(**each));
-  return {{"version", format_version}, {"runs", std::move(runs)}};
+  Json comparisons = Json::array();
+  const std::size_t first = contests_.size() > most_kept ? contests_.size() - most_kept : 0;
+  for (std::size_t i = first; i < contests_.size(); ++i)
+    if (contests_[i].state == TrialState::done && contests_[i].outcome.ratio) comparisons.push_back(json_of(contests_[i]));
+  return {{"version", format_version}, {"runs", std::move(runs)}, {"comparisons", std::move(comparisons)}};
 }
 
 std::optional<std::string> Trials::take_json(const Json& json) {
@@ -184,10 +206,24 @@ std::optional<std::string> Trials::take_json(const Json& json) {
       ++dropped;
     }
   }
+  // Files of before have no comparisons. One of a run that is not here says nothing.
+  const Json none = Json::array();
+  const auto kept = json.find("comparisons");
+  const Json& comparisons = kept == json.end() ? none : *kept;
+  bool is_whole = comparisons.is_array() && comparisons.size() <= most_kept;
+  for (std::size_t i = 0; is_whole && i < comparisons.size(); ++i) {
+    try {
+      Contest contest = contest_in(comparisons[i]);
+      if (find(contest.first) != nullptr && find(contest.second) != nullptr) contests_.push_back(std::move(contest));
+    } catch (const std::exception&) {
+      is_whole = false;
+    }
+  }
   changed(true);
   saved();
-  if (dropped == 0) return std::nullopt;
-  return fmt::format("{} of the {} runs in the session file could not be read and are left out.", dropped, runs.size());
+  if (dropped > 0) return fmt::format("{} of the {} runs in the session file could not be read and are left out.", dropped, runs.size());
+  if (!is_whole) return "Comparisons of runs in the session file could not be read and are left out.";
+  return std::nullopt;
 }
 
 }  // namespace fathom::ui

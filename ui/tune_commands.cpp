@@ -6,7 +6,6 @@
 
 #include "command.hpp"
 #include "ir/units.hpp"
-#include "target/target.hpp"
 
 namespace fathom::ui {
 namespace {
@@ -30,7 +29,8 @@ int start_run(App& app, session::Inputs inputs, bool is_unfused) {
 
 std::string why_no_run(const App& app) {
   if (app.document.shown() == nullptr) return "No program is open that compiles.";
-  if (app.trials.runner == nullptr) return "Nothing runs plans here. Open the session in the desktop explorer.";
+  if (app.trials.runner == nullptr)
+    return "Plans run where the program `fathom` stands beside the desktop explorer, and the folder for temporary files can be written.";
   const Target& target = app.document.shown()->compilation().target;
   if (target.runs_here) return {};
   for (const Target& other : targets())
@@ -117,7 +117,7 @@ void clear_trials(App& app) {
   app.trials.clear();
   app.view.tune.picked.clear();
   app.view.tune.selected = 0;
-  app.document.say("The runs are cleared. “Bring the cleared runs back” undoes that.");
+  app.document.say("The runs are cleared. “Bring the cleared runs back” undoes that.", Said::plain);
 }
 std::string needs_cleared_trials(const App& app) { return app.trials.can_put_back() ? "" : "No runs were cleared, or new ones are there."; }
 
@@ -140,6 +140,28 @@ std::string apartness(const App& app, const TrialPlan& plan) {
   if (plan.text != app.document.shown()->fingerprint) return "another text";
   if (plan.asked.target != app.document.shown()->compilation().inputs.target) return fmt::format("for {}", plan.asked.target);
   return plan.sizes == app.document.shown()->sizes ? "" : "other sizes";
+}
+
+bool has_shared_memory(const Target& target) {
+  return std::any_of(target.spaces.begin(), target.spaces.end(), [](Symbol space) { return space.text() == "shared"; });
+}
+
+std::string machine_of(const Target& target) {
+  const char* unit = has_shared_memory(target) ? "workgroup" : "core";
+  return fmt::format("{} {}{} of {} lanes", target.workgroups, unit, target.workgroups == 1 ? "" : "s", target.lanes);
+}
+
+std::string rates_of(const Target& target) {
+  const Rates& rates = target.rates;
+  std::string text = fmt::format("As {} is described: {} at once", target.name.text(), machine_of(target));
+  const auto add = [&](const char* what, double rate, const std::string& words) {
+    if (rate > 0) text += fmt::format("\n{} {}/s", what, words);
+  };
+  add("products", rates.matrix_flops, count_text(rates.matrix_flops) + "FLOP");
+  add("other arithmetic", rates.vector_flops, count_text(rates.vector_flops) + "FLOP");
+  add("exponentials", rates.exps, count_text(rates.exps));
+  add("main memory", rates.memory_bytes, bytes_text(rates.memory_bytes));
+  return text;
 }
 
 std::string row_text(const App& app, const Trial& trial) {

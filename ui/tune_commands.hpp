@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app.hpp"
+#include "target/target.hpp"
 
 namespace fathom::ui {
 
@@ -32,6 +33,13 @@ void clear_trials(App&);
 /// Asks for the path.
 void ask_for_export(App&, std::string_view kind);
 [[nodiscard]] std::string needs_export(const App&);
+
+/// "8 cores of 16 lanes": what a prediction for the target supposes.
+[[nodiscard]] std::string machine_of(const Target&);
+/// Its rates, a line each, as its description has them.
+[[nodiscard]] std::string rates_of(const Target&);
+/// Is a part of the on-chip memory the program's own to fill? Else it is a cache.
+[[nodiscard]] bool has_shared_memory(const Target&);
 
 /// The row as text: one line of its columns, then the command line.
 [[nodiscard]] std::string row_text(const App&, const Trial&);

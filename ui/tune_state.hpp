@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "theme.hpp"
+#include "trials.hpp"
 #include "tune_view.hpp"
 #include "widgets/text_view.hpp"
 
@@ -26,7 +27,8 @@ struct TuneState {
   Listed listed;
   bool is_listed = false;
   std::vector<std::size_t> rows;
-  int reference = 0;  ///< number of the trial that differences are taken from; 0: none
+  Standing standing;  ///< of the runs that may stand beside the open plan
+  int reference = 0;  ///< number of the trial that differences are taken from: the best, else the first; 0: none
   int revealed = 0;   ///< that the table was scrolled to
 
   /// Lines of the text to export.

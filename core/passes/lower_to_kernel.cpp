@@ -49,7 +49,7 @@ std::string sentence(const AtomSummary& sum, const Target& target) {
     const std::string atom = each.candidates.front().first.text();
     if (std::find(atoms.begin(), atoms.end(), atom) == atoms.end()) atoms.push_back(atom);
   }
-  std::string out = fmt::format("{} on {}", plural(sum.products, "product"), listed(atoms));
+  std::string out = capital(fmt::format("{} on {}", plural(sum.products, "product"), listed(atoms)));
   if (!sum.panels.empty()) out += fmt::format("; {} packed into {}", listed(sum.panels), sum.panels.size() == 1 ? "a panel" : "panels");
   if (!sum.buffers.empty()) out += fmt::format("; {} in the cache", listed(sum.buffers));
   return out + fmt::format("; {} in all.", bytes_text(static_cast<double>(sum.bytes)));

@@ -78,7 +78,7 @@ std::string says_of(const loop::Program& plan) {
   std::string text = plural(static_cast<std::int64_t>(nests.size()), "loop nest");
   if (!counts.empty()) text += " with " + listed(counts);
   if (!stored.empty()) text += "; between them main memory holds " + listed(stored);
-  return capital(text) + ".";
+  return capital(text) + ". Until tiles are chosen a trip takes one element.";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "interp/interp.hpp"
 #include "passes/passes.hpp"
@@ -125,14 +126,16 @@ class StepCheck {
   }
 
   /// failed if any case failed or the errors are too large on the whole; inconclusive if too many elements are undetermined; the figures
-  /// are of the case nearest to (or furthest over) its bound.
+  /// are of the case nearest to (or furthest over) its bound, of passed ones with a bound among the normal numbers if there is one: a bound
+  /// of a few of the least numbers there are says nothing about digits.
   /// `why_not`: why the experiments are none, if they are.
   [[nodiscard]] Check finish(const std::string& why_not) {
     for (const auto& [result, squares] : squares_) judge_squares(result, squares);
     Check check;
     check.status = cases_.empty() ? CheckStatus::skipped : CheckStatus::passed;
     if (cases_.empty()) check.reason = why_not.empty() ? "No small plan of this program has this step." : why_not;
-    interp::Worst worst;
+    constexpr double least_normal = std::numeric_limits<float>::min();
+    interp::Worst worst, worst_normal;
     for (const CheckCase& one : cases_) {
       check.elements += one.elements;
       check.undetermined += one.undetermined;
@@ -141,7 +144,9 @@ class StepCheck {
         check.reason = one.detail;
       }
       worst.add(one.max_error, one.bound);
+      if (one.bound >= least_normal) worst_normal.add(one.max_error, one.bound);
     }
+    if (check.status == CheckStatus::passed && worst_normal.any) worst = worst_normal;
     if (worst.any) check.max_error = worst.error, check.bound = worst.bound;
     if (check.status == CheckStatus::passed && interp::says_too_little(check.undetermined, check.elements)) {
       check.status = CheckStatus::inconclusive;

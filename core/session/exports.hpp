@@ -16,6 +16,8 @@ struct ExportKind {
   std::string_view ending;  ///< of its file, with the dot
   bool shows_checks;        ///< its text has the checks of the steps in it
   std::string (*text)(const Compilation&);
+  /// In words, for who does not read such a text as it is; null: people do.
+  std::string (*summary)(const Compilation&, const std::string& text) = nullptr;
 };
 [[nodiscard]] std::span<const ExportKind> export_kinds();
 [[nodiscard]] const ExportKind* export_kind_named(std::string_view id);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "lang/lang.hpp"
 #include "session/json_integer.hpp"
 #include "session/session.hpp"
 
@@ -121,6 +122,18 @@ std::string damage(int kind) {
   return "The session file is damaged.";
 }
 
+/// A size goes with its dimension. A text with errors says nothing about that: then all sizes stay.
+void drop_sizes_of_no_dimension(Inputs& inputs) {
+  const Checked<lang::File> file = lang::parse_file(inputs.source);
+  if (!file) return;
+  const auto is_declared = [&](const std::string& name) {
+    return std::any_of(file->operators.begin(), file->operators.end(), [&](const math::Program& program) {
+      return std::any_of(program.dims.begin(), program.dims.end(), [&](const math::Dimension& each) { return each.name.text() == name; });
+    });
+  };
+  std::erase_if(inputs.dims, [&](const auto& size) { return !is_declared(size.first); });
+}
+
 }  // namespace
 
 bool is_nested_deeply(std::string_view json) {
@@ -232,6 +245,7 @@ Checked<void> Session::choose(const std::vector<TraceEntry>& choices, bool unsou
 Checked<void> Session::edit_source(std::string source) {
   Inputs inputs = now().inputs;
   inputs.source = std::move(source);
+  if (!inputs.dims.empty()) drop_sizes_of_no_dimension(inputs);
   return change(inputs);
 }
 

@@ -32,10 +32,11 @@ struct Quantity {
     dim,      ///< value of a dimension
     choice,   ///< taken at a site
     says,     ///< the step's own sentence
+    title,    ///< of a step, as the screen shows it
     value     ///< of an expression without names
   };
   Of of = Of::value;
-  std::string name;  ///< tensor, index, dimension or site
+  std::string name;  ///< tensor, index, dimension, site or step
   Expr value;
   std::string step;  ///< empty: that of the page
 };

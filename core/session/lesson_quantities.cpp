@@ -34,6 +34,7 @@ constexpr std::array words = std::to_array<Word>({{"bytes", Of::bytes, true},
                                                   {"dim", Of::dim, true},
                                                   {"choice", Of::choice, true},
                                                   {"says", Of::says, false},
+                                                  {"title", Of::title, true},
                                                   {"value", Of::value, true}});
 
 std::string known_words() {
@@ -44,6 +45,14 @@ std::string known_words() {
                         : word.has_name      ? "(NAME)"
                                              : "");
   return text;
+}
+
+/// Euler's number, as people write it in an answer.
+Expr with_euler(Expr e) {
+  return transform(e, [](Expr part) {
+    const bool is_e = (part.is(Op::symbol) || part.is(Op::index)) && part.name().text() == "e";
+    return is_e ? unary(Op::exp, number(1)) : part;
+  });
 }
 
 /// Of an expression without names; nullopt where there is one.
@@ -134,7 +143,7 @@ Result<Measured> measure(const Compilation& compilation, const Quantity& quantit
     if (dimension == nullptr) return refuse(fmt::format("the program has no dimension `{}`", quantity.name), {quantity.name});
     return Measured{static_cast<double>(dimension->value), std::to_string(dimension->value)};
   }
-  const std::string& id = quantity.step.empty() ? step_of_page : quantity.step;
+  const std::string& id = quantity.of == Of::title ? quantity.name : quantity.step.empty() ? step_of_page : quantity.step;
   const Step* step = step_named(compilation, id);
   if (step == nullptr) return refuse(fmt::format("there is no step `{}`", id), {id}, "The steps are: " + steps_of(compilation) + ".");
   switch (quantity.of) {
@@ -158,6 +167,8 @@ Result<Measured> measure(const Compilation& compilation, const Quantity& quantit
       return Measured{step->cost.ms, milliseconds_text(step->cost.ms)};
     case Of::says:
       return Measured{0, step->says};
+    case Of::title:
+      return Measured{0, step->title};
     case Of::passes: {
       const std::size_t count = passes_over(compilation, id, quantity.name).size();
       if (count == 0) return refuse(fmt::format("after `{}` there is no loop over `{}`", id, quantity.name), {quantity.name});
@@ -216,15 +227,19 @@ Result<Answered> judge_answer(const Question& question, const std::string& given
   if (!question.choices.empty()) {
     answered.is_right = given == truth->text;
   } else {
-    constexpr double three_digits = 0.01;
+    constexpr double three_digits = 0.01, one_digit = 0.1;
     const auto number = lang::parse_expression(given);
-    const auto value = number ? value_of(*number) : std::nullopt;
+    const auto value = number ? value_of(with_euler(*number)) : std::nullopt;
     if (!value) {
-      answered.says = "Type a number, or an expression that has one.";
+      answered.says = "Type a number, or an expression without names, such as exp(2) / 3.";
       return answered;
     }
-    answered.is_right = (std::isnan(*value) && std::isnan(truth->number)) || *value == truth->number ||
-                        std::fabs(*value - truth->number) <= three_digits * std::fabs(truth->number);
+    const double distance = std::fabs(*value - truth->number) / std::fabs(truth->number);
+    answered.is_right = (std::isnan(*value) && std::isnan(truth->number)) || *value == truth->number || distance <= three_digits;
+    if (!answered.is_right && distance <= one_digit) {
+      answered.says = "Near it, but too coarse: give three digits, or an expression.";
+      return answered;
+    }
   }
   if (answered.is_right) return answered;
   const auto because = question.because.find(given);

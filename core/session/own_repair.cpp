@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "algebra/view.hpp"
 #include "lang/lang.hpp"
@@ -99,6 +100,8 @@ RepairQuestion question_of(const Compilation& compilation, const Fusion& fusion)
     question.fuse_site = fuse->site;
     question.site = fuse->site.substr(0, fuse->site.rfind('/')) + "/repair";
     question.is_taken = fuse->choice == "fuse";
+    for (const Alternative& each : fuse->alternatives)
+      if (each.choice == "fuse" && each.refused) question.blocked = each.refused->reason;
   }
   if (const Decision* repair = decision_of(record, consumer, "repair")) {
     if (repair->origin == Origin::by_user || repair->origin == Origin::by_lesson) question.written = repair->choice;
@@ -146,6 +149,50 @@ Expr in_full(Expr e, const std::vector<std::string>& names) {
   });
 }
 
+/// Names that cannot be read where what is kept moves: neither what runs there, nor a scalar, nor a size.
+std::vector<std::string> names_not_at_hand(Expr e, const std::vector<std::string>& names, const math::Program& program) {
+  std::vector<std::string> found;
+  visit(e, [&](Expr part) {
+    const bool is_name = part.is(Op::symbol) || part.is(Op::index) || part.is(Op::dim) || part.is(Op::read) || part.is(Op::call);
+    const bool runs_over_terms = part.is(Op::reduce) || part.is(Op::random) || part.is(Op::extent) || part.is(Op::tuple);
+    if (!is_name && !runs_over_terms) return;
+    const std::string text = part.name().empty() ? std::string(spelling(part.op())) : part.name().text();
+    const math::Parameter* parameter = program.param(part.name());
+    const bool is_known = std::find(names.begin(), names.end(), text) != names.end() || program.dimension(part.name()) != nullptr ||
+                          (parameter != nullptr && parameter->extents.empty());
+    if (runs_over_terms || !part.args().empty() || !is_known) found.push_back(text);
+  });
+  return found;
+}
+
+/// Where the name stands in the text as a word of its own.
+std::size_t place_of(std::string_view text, std::string_view name) {
+  const auto belongs = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '\''; };
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || !belongs(text[at - 1])) && (end == text.size() || !belongs(text[end]))) return at;
+  }
+  return 0;
+}
+
+/// Of the first of them.
+Diagnostic not_at_hand(std::string_view text, const std::vector<std::string>& unknown, const std::vector<std::string>& names) {
+  std::string known;
+  for (const std::string& each : names) known += (known.empty() ? "" : ", ") + each;
+  const std::string& name = *std::min_element(
+      unknown.begin(), unknown.end(), [&](const std::string& a, const std::string& b) { return place_of(text, a) < place_of(text, b); });
+  const auto at = static_cast<std::uint32_t>(place_of(text, name));
+  std::string cure = name == "e" ? "Write exp(x) for e to the x." : fmt::format("Names are {}, scalars and sizes.", known);
+  return {Severity::error, {0, at, at + static_cast<std::uint32_t>(name.size())}, fmt::format("`{}` is not at hand here", name), cure, {}};
+}
+
+/// Without the choice that stands instead: in a lesson it is the answer.
+std::string_view why_only(std::string_view reason) {
+  constexpr std::string_view stands = " stands: ";
+  const auto at = reason.find(stands);
+  return at == std::string_view::npos ? reason : reason.substr(at + stands.size());
+}
+
 tl::unexpected<Diagnostics> fail(std::string message, std::string cure = {}) {
   return tl::unexpected<Diagnostics>({Diagnostic{Severity::error, {0, 0, 0}, std::move(message), std::move(cure), {}}});
 }
@@ -180,8 +227,24 @@ OwnRepair judge_own_repair(const Compilation& compilation, Symbol consumer, std:
     names.push_back(name.text());
     names.push_back(primed(name).text());
   }
-  own.written = in_full(*parsed, names);
+  const Expr written = in_full(*parsed, names);
+  if (const auto unknown = names_not_at_hand(written, names, program); !unknown.empty()) {
+    own.mistake = not_at_hand(in_notation(text), unknown, names);
+    return own;
+  }
+  own.written = written;
   own.judged = algebra::judge_repair_with_numbers(program, analysis, consumer, own.written);
+  if (own.is_right()) return own;
+  // What is derived may name all that runs in the loop; what is kept moves with its references alone.
+  std::vector<std::string> moving = {std::string(accumulator)};
+  if (const Fusion* fusion = analysis.find(consumer); fusion != nullptr && fusion->repair)
+    for (const math::Gauge& gauge : fusion->repair->gauges)
+      if (gauge.reference.is(Op::read)) {
+        moving.push_back(gauge.reference.name().text());
+        moving.push_back(primed(gauge.reference.name()).text());
+      }
+  if (const auto beyond = names_not_at_hand(own.written, moving, program); !beyond.empty())
+    own.not_run = fmt::format("No plan runs it: `{}` is not at hand where {} moves.", beyond.front(), consumer.text());
   return own;
 }
 
@@ -191,6 +254,7 @@ Checked<void> take_own_repair(Session& session, Symbol consumer, std::string_vie
     return fail(fmt::format("{} has no repair in this plan.", consumer.text()), "A repair belongs to a reduction that shares a loop.");
   const OwnRepair own = judge_own_repair(session.now(), consumer, text);
   if (own.mistake) return tl::unexpected<Diagnostics>({*own.mistake});
+  if (!own.not_run.empty() && even_unsound) return fail(own.not_run);
   if (!own.is_right() && !even_unsound) return fail(own.judged.judgement.says + " " + own.judged.judgement.counterexample);
   std::vector<TraceEntry> choices = {{question->site, print(own.written), false, Origin::by_user}};
   if (!question->is_taken) choices.insert(choices.begin(), {question->fuse_site, "fuse", false, Origin::by_user});
@@ -204,7 +268,7 @@ Checked<void> take_own_repair(Session& session, Symbol consumer, std::string_vie
     for (const Refusal& refusal : next.now().record.refusals)
       if (refusal.reason.compare(0, question->fuse_site.size(), question->fuse_site) == 0 ||
           refusal.reason.compare(0, question->site.size(), question->site) == 0)
-        return fail(refusal.reason, refusal.hint);
+        return fail(fmt::format("{} is not taken: {}", question->fuse_site, why_only(refusal.reason)), refusal.hint);
     return fail(fmt::format("{} keeps a loop of its own in this plan, so that nothing is repaired.", consumer.text()));
   }
   session = std::move(next);

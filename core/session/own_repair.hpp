@@ -23,6 +23,7 @@ struct RepairQuestion {
   std::string written;      ///< by a person, as the plan has it; empty: the compiler's own
   bool is_taken = false;    ///< the fusion is in the plan
   bool is_unsound = false;  ///< `written` is refuted and runs all the same
+  std::string blocked;      ///< why the plan as it is takes no repair here, whatever is written; empty: it takes one
 };
 /// Of every reduction that is repaired by one expression, in program order.
 [[nodiscard]] std::vector<RepairQuestion> repair_questions(const Compilation&);
@@ -31,8 +32,9 @@ struct RepairQuestion {
 struct OwnRepair {
   std::string text;                   ///< as it was typed
   Expr written;                       ///< the names in full: m is p.m where only that can be meant; absent where the text does not parse
-  std::optional<Diagnostic> mistake;  ///< of the text; its span says where
+  std::optional<Diagnostic> mistake;  ///< of the text, or a name that is not at hand; its span says where
   algebra::JudgedRepair judged;       ///< where it parses
+  std::string not_run;                ///< why no plan runs it, of one that is not derived; empty: it can be taken unsound
   [[nodiscard]] bool is_right() const { return written && judged.judgement.verdict == algebra::Verdict::derived; }
   [[nodiscard]] bool is_refuted() const { return written && judged.judgement.verdict == algebra::Verdict::refuted; }
 };

@@ -36,6 +36,20 @@ std::string words_of_site(const Record& record, std::string_view site) {
   return same <= 1 ? fmt::format("{} {}", parts.what, parts.index) : fmt::format("{} {} of {}", parts.what, parts.index, parts.consumer);
 }
 
+std::string lost_effect(const Record& record, const Decision& decision) {
+  if (decision.kind != "store" || decision.choice != "store") return {};
+  const std::string_view tensor = parts_of(decision.site).consumer;
+  const auto is_stored = [&](const Step& step) {
+    return std::any_of(step.lives.begin(), step.lives.end(),
+                       [&](const TensorLife& life) { return life.tensor.text() == tensor && life.place == "main memory"; });
+  };
+  if (record.steps.empty() || is_stored(record.steps.back())) return {};
+  const auto last = std::find_if(record.steps.rbegin(), record.steps.rend(), is_stored);
+  if (last == record.steps.rend()) return {};  // no step stored it: nothing was lost
+  const auto ending = last.base();             // the step that did away with it
+  return ending->decision && ending->decision->kind == "fuse" ? "no longer stored: fused" : "no longer stored";
+}
+
 std::vector<PlanChoice> choices_of(const Compilation& compilation) {
   std::vector<PlanChoice> choices;
   for (const Decision& decision : compilation.record.decisions)

@@ -17,6 +17,8 @@ struct PlanChoice {
 
 /// The site in words: a loop by its index, all else by the statement that it serves; loops of one index are told apart by that, too.
 [[nodiscard]] std::string words_of_site(const Record&, std::string_view site);
+/// A decision to store a tensor that a later step no longer stores: "no longer stored: fused". Empty: the plan does as it says.
+[[nodiscard]] std::string lost_effect(const Record&, const Decision&);
 /// Every decision, in the order in which they were asked.
 [[nodiscard]] std::vector<PlanChoice> choices_of(const Compilation&);
 /// Choices of `plan` that `other` has otherwise or not at all.

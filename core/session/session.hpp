@@ -64,6 +64,7 @@ class Session {
   Checked<void> reset(std::string site);
   /// Several choices, and whether refuted repairs run (docs/choices.md), as one change.
   Checked<void> choose(const std::vector<TraceEntry>& choices, bool unsound);
+  /// Sizes of dimensions that the new text has not are dropped.
   Checked<void> edit_source(std::string source);
   /// Choices that the new target does not know are reported by the compilation, and come back with the old target.
   Checked<void> set_target(std::string name);

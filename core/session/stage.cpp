@@ -243,6 +243,19 @@ void find_units(const Compilation& compilation, std::size_t step, const interp::
   }
 }
 
+/// The step after this one in which the first refuted repair of the plan comes in; empty: it acts here already, or there is none.
+std::string later_unsound(const Compilation& compilation, std::size_t step) {
+  constexpr std::string_view of_repair = "repair";
+  std::set<std::string> sites;  // of the fusions
+  for (const Decision& decision : compilation.record.decisions)
+    if (decision.unsound && decision.kind == of_repair)
+      sites.insert(decision.site.substr(0, decision.site.size() - of_repair.size()) + "fuse");
+  const auto& steps = compilation.record.steps;
+  for (std::size_t k = 0; k < steps.size(); ++k)
+    if (sites.count(steps[k].id) > 0) return k > step ? steps[k].id : std::string();
+  return {};
+}
+
 }  // namespace
 
 double Frame::largest_error() const {
@@ -363,6 +376,7 @@ Result<Stage> make(const Compiled& blackboard, std::size_t step, const Options& 
   stage.ir = variant->ir;
   stage.options = options;
   stage.unsound = variant->unsound;
+  if (options.breaks.empty()) stage.unsound_from = later_unsound(*variant->compilation, variant->step);
   const Compilation& compilation = *stage.compilation;
   const math::Program& statements = math_at(compilation, stage.step);
   const DimValues dims = math::default_dims(compilation.program);

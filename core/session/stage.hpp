@@ -133,6 +133,7 @@ struct Stage {
   Ir ir;  ///< what ran: the step's program, or that without its guards
   Options options;
   bool unsound = false;
+  std::string unsound_from;  ///< id of the later step in which a refuted repair of the plan begins to act; empty: here, or none does
   std::vector<Write> writes;
   std::vector<Frame> frames;
   std::optional<Plane> plane;

@@ -14,7 +14,8 @@ using Trip = std::vector<std::pair<Symbol, std::int64_t>>;
 // ---- statements ----
 class StatementPlaces : public Places {
  public:
-  StatementPlaces(const math::Program& program, const loop::Program* loops, DimValues dims) : program_(program), dims_(std::move(dims)) {
+  StatementPlaces(const math::Program& program, const loop::Program* loops, DimValues dims)
+      : program_(program), dims_(std::move(dims)), has_loops_(loops != nullptr) {
     if (loops != nullptr) sites_ = loop::sites_of(*loops), find_splits(loops->root);
   }
 
@@ -42,6 +43,7 @@ class StatementPlaces : public Places {
       place.scope[index] = {index, first, std::min(first + *tile, *hi)};
       at[index] = first;
     }
+    see_whole_ranges(*statement, place);
     if (const math::Reduction* reduction = statement->reduction(); reduction != nullptr && event.partial)
       place.starts = std::none_of(reduction->over.begin(), reduction->over.end(),
                                   [&](const math::Axis& axis) { return place.scope.count(axis.index) > 0; });
@@ -58,6 +60,16 @@ class StatementPlaces : public Places {
   }
 
  private:
+  /// Before there are loops a reduction visits all that it runs over at once.
+  void see_whole_ranges(const math::Statement& statement, Place& place) const {
+    const math::Reduction* reduction = statement.reduction();
+    if (has_loops_ || reduction == nullptr) return;
+    for (const math::Axis& axis : reduction->over) {
+      const auto lo = evaluate_integer(axis.lo, dims_), hi = evaluate_integer(axis.hi, dims_);
+      if (lo && hi) place.scope[axis.index] = {axis.index, *lo, *hi};
+    }
+  }
+
   void find_splits(const loop::NodeRef& node) {
     if (!node) return;
     if (const auto* combine = std::get_if<loop::Combine>(node.get()))
@@ -69,6 +81,7 @@ class StatementPlaces : public Places {
 
   const math::Program& program_;
   DimValues dims_;
+  bool has_loops_;
   std::map<Symbol, loop::Site> sites_;
   std::map<Symbol, Symbol> splits_;  ///< reduction in parts -> the index of the loop over them
   std::map<Symbol, bool> running_;   ///< its last event was inside its fold

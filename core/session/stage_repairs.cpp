@@ -91,7 +91,7 @@ void Repairs::see(const Write& write, Frame& frame) {
   if (reduction == nullptr || !reduction->repair || reduction->repair->carried.size() != 1 || reduction->repair->gauges.size() != 1) return;
   const math::Gauge& gauge = reduction->repair->gauges.front();
   const math::Carried& carried = reduction->repair->carried.front();
-  if (!gauge.reference.is(Op::read)) return;
+  if (!gauge.reference.is(Op::read) || carried.move == symbol(carried.name)) return;  // what is left as it is, is not repaired
   const auto found = references_.find(gauge.reference.name().text());
   if (found == references_.end() || found->second.before.size() != found->second.now.size()) return;
   const Moved& moved = found->second;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -10,6 +12,7 @@
 #include <sstream>
 
 #include "session/own_repair.hpp"
+#include "session/stage.hpp"
 
 namespace fathom::session {
 namespace {
@@ -141,6 +144,53 @@ TEST(Lessons, hostile_texts_are_refused) {
   }
 }
 
+TEST(Lessons, call_steps_as_the_screen_does_and_keep_answers_out_of_titles) {
+  for (const Lesson& lesson : lessons()) {
+    auto inputs = inputs_of(lesson);
+    ASSERT_TRUE(inputs);
+    const auto session = Session::open(*inputs);
+    ASSERT_TRUE(session);
+    for (const Step& step : session->now().record.steps) {
+      const auto title = filled("{title(" + step.id + ")}", session->now(), "derive");
+      ASSERT_TRUE(title);
+      EXPECT_EQ(*title, step.title);
+      for (const Page& page : lesson.pages) {
+        std::string all = page.text;
+        for (const std::string& hint : page.hints) all += hint;
+        if (page.question) all += page.question->ask + page.question->then;
+        if (page.task) all += page.task->ask + page.task->then;
+        EXPECT_EQ(all.find("`" + step.id + "`"), std::string::npos) << page.title << " names a step by what no screen shows: " << step.id;
+      }
+    }
+    for (const Page& page : lesson.pages) {
+      if (!page.question) continue;
+      const auto truth = judge_answer(*page.question, "", session->now(), page.step);
+      std::string title = page.title;
+      for (char& c : title) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      EXPECT_TRUE(!truth || title.find(truth->truth) == std::string::npos) << page.title;
+    }
+  }
+}
+
+TEST(Lessons, a_typed_answer_is_read_as_people_write_it) {
+  const Lesson& lesson = lessons().front();
+  const auto page = std::find_if(lesson.pages.begin(), lesson.pages.end(),
+                                 [](const Page& each) { return each.question && each.question->choices.empty(); });
+  ASSERT_NE(page, lesson.pages.end());
+  const auto session = Session::open(*inputs_of(lesson));
+  ASSERT_TRUE(session);
+  const auto said = [&](const std::string& given) {
+    const auto answered = judge_answer(*page->question, given, session->now(), page->step);
+    EXPECT_TRUE(answered);
+    return answered->is_right ? "right" : answered->says;
+  };
+  for (const char* right : {"exp(1 - 3)", "e^(-2)", "1 / e^2", "0.135", "0.1353"}) EXPECT_EQ(said(right), "right") << right;
+  for (const char* coarse : {"0.13", "0.14"}) EXPECT_NE(said(coarse).find("too coarse"), std::string::npos) << said(coarse);
+  EXPECT_NE(said("m - 3").find("without names"), std::string::npos) << said("m - 3");
+  EXPECT_EQ(said("0.3").find("coarse"), std::string::npos);
+  EXPECT_NE(said("0.3"), "right");
+}
+
 // ---- own repairs ----
 Session opened_sample(const std::string& operation, const std::string& target = "x86-64") {
   Inputs inputs;
@@ -186,6 +236,67 @@ TEST(OwnRepair, a_text_that_does_not_parse_says_where) {
   ASSERT_TRUE(own.mistake);
   EXPECT_GE(own.mistake->span.begin, 13U);
   EXPECT_FALSE(own.is_right() || own.is_refuted());
+}
+
+TEST(OwnRepair, a_name_that_is_not_at_hand_is_a_mistake_where_it_stands) {
+  const Session session = opened_sample("attention_nomask");
+  struct Case {
+    const char* text;
+    std::uint32_t begin;
+    const char* cure;
+  };
+  for (const Case& each : {Case{"acc * e^(p.m - p.m')", 6, "exp(x)"}, Case{"acc * n", 6, "p.m'"}, Case{"acc + sum[j](acc)", 6, "p.m'"},
+                           Case{"s[j] + acc", 0, "p.m'"}, Case{"acc * p.sum", 6, "p.m'"}, Case{"acc * exp(i)", 10, "p.m'"}}) {
+    const OwnRepair own = judge_own_repair(session.now(), Symbol("p.sum"), each.text);
+    ASSERT_TRUE(own.mistake) << each.text;
+    EXPECT_EQ(own.mistake->span.begin, each.begin) << each.text;
+    EXPECT_NE(own.mistake->message.find("not at hand"), std::string::npos) << own.mistake->message;
+    EXPECT_NE(own.mistake->cure.find(each.cure), std::string::npos) << own.mistake->cure;
+    Session other = session;
+    EXPECT_FALSE(take_own_repair(other, Symbol("p.sum"), each.text, /*even_unsound=*/true));
+  }
+  EXPECT_TRUE(judge_own_repair(session.now(), Symbol("p.sum"), "acc * D").is_refuted()) << "sizes are at hand";
+}
+
+TEST(OwnRepair, what_the_plan_refuses_is_known_before_and_said_without_the_answer) {
+  auto session = Session::open(*inputs_of(lessons().front()));
+  ASSERT_TRUE(session);
+  for (const RepairQuestion& question : repair_questions(session->now())) {
+    const auto taken = take_own_repair(*session, question.consumer, "acc", /*even_unsound=*/true);
+    EXPECT_EQ(question.blocked.empty(), taken.has_value()) << question.consumer.text() << ": " << question.blocked;
+    if (taken)
+      session->undo();
+    else
+      EXPECT_EQ(taken.error().front().message.find(question.answer), std::string::npos) << taken.error().front().message;
+  }
+  // one that names what runs in the loop, but does not move what is kept
+  Session fused = opened_sample("attention_nomask");
+  for (const char* text : {"acc * p.sum", "acc", "acc * p.m'", "acc * D"}) {
+    const OwnRepair own = judge_own_repair(fused.now(), Symbol("o"), text);
+    ASSERT_FALSE(own.mistake || own.is_right()) << text;
+    const auto taken = take_own_repair(fused, Symbol("o"), text, /*even_unsound=*/true);
+    EXPECT_EQ(own.not_run.empty(), taken.has_value()) << text << ": " << own.not_run << (taken ? "" : taken.error().front().message);
+    if (taken) fused.undo();
+  }
+  EXPECT_FALSE(judge_own_repair(fused.now(), Symbol("o"), "acc * p.sum").not_run.empty());
+}
+
+TEST(OwnRepair, an_unsound_one_acts_from_its_own_step_on) {
+  auto session = Session::open(*inputs_of(lessons().front()));
+  ASSERT_TRUE(session);
+  ASSERT_TRUE(take_own_repair(*session, Symbol("p.sum"), "acc", /*even_unsound=*/true));
+  const auto small = stage::on_blackboard(session->now());
+  ASSERT_TRUE(small);
+  const auto& steps = (*small)->record.steps;
+  bool acts = false;
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    acts = acts || steps[k].id == "p.sum/j/fuse";
+    const auto made = stage::make(*small, k, {"ascending@k", 1, {}});
+    ASSERT_TRUE(made) << made.error().reason;
+    EXPECT_TRUE(made->unsound);
+    EXPECT_EQ(made->unsound_from, acts ? "" : "p.sum/j/fuse") << steps[k].id;
+    EXPECT_EQ(made->first_wrong().has_value(), acts) << steps[k].id;
+  }
 }
 
 TEST(OwnRepair, a_refuted_one_has_its_numbers_as_data) {

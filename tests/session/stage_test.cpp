@@ -130,6 +130,28 @@ TEST(Stage, has_the_tiles_of_the_causal_mask) {
   EXPECT_GT(std::count(before->plane->kinds.begin(), before->plane->kinds.end(), stage::TileKind::masked), 0);
 }
 
+TEST(Stage, shows_no_tile_as_skipped_before_there_are_loops) {
+  std::vector<test::NamedProgram> named = {
+      {"two",
+       "dim R = 64, C = 64\noperator two(x: f32[R, C]) -> (y: f32[R])\n{\n  m[i] = max[j](x[i,j])\n  y[i] = sum[j](x[i,j] - m[i])\n}\n"}};
+  for (const session::Sample& sample : session::samples()) named.push_back({sample.name, sample.text});
+  for (const test::NamedProgram& each : named) {
+    SCOPED_TRACE(each.name);
+    const stage::Compiled small = on_blackboard(each.text);
+    ASSERT_NE(small, nullptr);
+    for (std::size_t step = 0; step < small->record.steps.size(); ++step) {
+      if (small->record.steps[step].after.level != Level::math) continue;
+      const auto made = stage::make(small, step);
+      ASSERT_TRUE(made.has_value() && made->plane) << step;
+      EXPECT_EQ(std::count(made->plane->kinds.begin(), made->plane->kinds.end(), stage::TileKind::skipped), 0) << step;
+      for (std::size_t k = 0; each.name == "two" && k < made->frames.size(); ++k) {
+        ASSERT_TRUE(made->frames[k].columns);
+        EXPECT_EQ(made->frames[k].columns->hi - made->frames[k].columns->lo, made->plane->columns) << "it reads all of them";
+      }
+    }
+  }
+}
+
 TEST(Stage, counts_three_passes_before_fusion_and_one_after) {
   const stage::Compiled small = on_blackboard(read_sample("attention"));
   ASSERT_NE(small, nullptr);
@@ -204,6 +226,9 @@ TEST(Stage, without_the_repair_is_wrong_from_the_trip_on_in_which_the_reference_
     ASSERT_TRUE(made->first_wrong().has_value());
     EXPECT_EQ(*made->first_wrong(), moves.front());
     EXPECT_GT(made->largest_error(), 0.01);
+    for (const stage::Frame& frame : made->frames)
+      EXPECT_TRUE(std::none_of(frame.repairs.begin(), frame.repairs.end(), [&](const auto& one) { return one.tensor == sum; }))
+          << "what is left as it is, is not repaired by 1";
     const auto legal = stage::make(small, step, {"ascending", 1, {}});
     ASSERT_TRUE(legal.has_value());
     EXPECT_FALSE(legal->first_wrong().has_value());

@@ -347,6 +347,19 @@ TEST(Session, keeps_a_lock_across_an_edit_that_removes_its_site_and_brings_it_ba
   EXPECT_TRUE(decision_at(session->now(), "y/j/tile")->locked);
 }
 
+TEST(Session, drops_the_size_of_a_dimension_that_the_text_no_longer_has) {
+  auto session = session::Session::open(inputs_of("dim S = 8, T = 6\noperator f(x: f32[S,T]) -> (y: f32[S,T]) { y[i,j] = x[i,j] * 2 }\n"));
+  ASSERT_TRUE(session);
+  ASSERT_TRUE(session->set_dim("S", 12));
+  ASSERT_TRUE(session->set_dim("T", 16));
+  const std::string other = "dim S = 8, R = 6\noperator g(x: f32[S,R]) -> (y: f32[S,R]) { y[i,j] = x[i,j] + 1 }\n";
+  const auto edited = session->edit_source(other);
+  ASSERT_TRUE(edited) << edited.error().front().message;
+  EXPECT_EQ(session->now().inputs.dims, (std::map<std::string, std::int64_t>{{"S", 12}}));
+  session->undo();
+  EXPECT_EQ(session->now().inputs.dims.at("T"), 16);
+}
+
 TEST(Session, round_trips_through_json) {
   auto session = session::Session::open(inputs_of(read_sample("attention_nomask"), {{"S", 512}}));
   ASSERT_TRUE(session);

@@ -74,6 +74,32 @@ TEST(Explorer, takes_a_choice_by_click_and_gives_it_back) {
   EXPECT_NE(mirror().text_of("card").find("made by you"), std::string::npos);
 }
 
+TEST(Explorer, previews_nothing_that_a_change_moved_under_a_mouse_that_rests) {
+  Explorer explorer;
+  explorer.open("attention");
+  const std::size_t number = step_with_alternatives(explorer, "tile");
+  explorer.app.go_to(number);
+  explorer.frame();
+  explorer.frame();
+  const Decision before = *step_at(explorer, number).decision;
+  ASSERT_TRUE(explorer.click("card/" + before.site + "=" + other_choice(before)));
+  explorer.settle();
+  ASSERT_NE(step_at(explorer, number).decision->choice, before.choice);
+  const ImVec2 mouse = ImGui::GetMousePos();
+  int lies_under_mouse = 0;
+  for (float down = -60; down <= 60; down += 4) {  // as if the list had moved
+    ImGui::GetIO().AddMousePosEvent(mouse.x, mouse.y + down);
+    explorer.frame();
+    explorer.app.card.rest.mouse = ImGui::GetMousePos();
+    explorer.app.document.end_preview();
+    explorer.frame();
+    for (const MirrorItem& item : mirror().items())
+      lies_under_mouse += item.kind == "alternative" && widgets::Box{item.min, item.max}.contains(ImGui::GetMousePos()) ? 1 : 0;
+    EXPECT_EQ(explorer.app.document.previewed(), nullptr) << down;
+  }
+  EXPECT_GT(lies_under_mouse, 0);
+}
+
 TEST(Explorer, previews_the_choice_under_the_mouse_and_forgets_it) {
   Explorer explorer;
   explorer.open("attention");

@@ -27,6 +27,7 @@ class Screen {
     ImGui::CreateContext();
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;
+    io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // as OpenGL 3 has
     io.DisplaySize = {width, height};
     io.DeltaTime = 1.0F / 60;
     build_fonts(*io.Fonts, 1);

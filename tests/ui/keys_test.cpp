@@ -16,10 +16,12 @@ TEST(Everywhere, the_menu_opens_by_keys_and_rows_are_taken_by_arrows_and_enter) 
   mirror().reach("bar/menu");
   explorer.frame();
   explorer.key(ImGuiKey_Enter);
-  const MirrorItem* open = mirror().find("bar/menu/file.open");
+  const MirrorItem* open = mirror().find("bar/menu/file.new");
   ASSERT_NE(open, nullptr);
   EXPECT_TRUE(open->focused) << "the first row, and the Enter that opened it did not press it";
   EXPECT_FALSE(explorer.app.palette.is_open);
+  explorer.key(ImGuiKey_DownArrow);
+  EXPECT_TRUE(mirror().find("bar/menu/file.open")->focused);
   explorer.key(ImGuiKey_DownArrow);
   EXPECT_TRUE(mirror().find("bar/menu/file.sample")->focused);
   explorer.key(ImGuiKey_Enter);

@@ -181,6 +181,144 @@ TEST(Lesson, keeps_an_answer_off_the_screen_until_it_is_given) {
   }
 }
 
+TEST(Lesson, takes_a_repair_that_is_asked_for_while_it_is_judged) {
+  Pupil pupil;
+  pupil.go_to_page(repair_page);
+  const session::WriteRepair& write = *repair_task(pupil.app);
+  const auto ask = [&](const std::string& text) {
+    pupil.app.view.repairs[write.consumer] = text;
+    EXPECT_TRUE(run_command(pupil.app, "repair.take")) << "nothing is known about it yet";
+  };
+  ask(write.mistakes.front().write.front());
+  pupil.until_judged();
+  pupil.until_taken();
+  EXPECT_EQ(pupil.app.document.inputs().trace.find("p.sum/j/repair"), nullptr) << "a wrong one is not taken";
+  ask(write.right.front());
+  pupil.app.view.repairs[write.consumer] = write.mistakes.back().write.front();
+  pupil.until_judged();
+  pupil.until_taken();
+  EXPECT_EQ(pupil.app.document.inputs().trace.find("p.sum/j/repair"), nullptr) << "another was typed meanwhile";
+  ask(write.right.front());
+  pupil.until_judged();
+  pupil.until_taken();
+  ASSERT_NE(pupil.app.document.inputs().trace.find("p.sum/j/repair"), nullptr);
+  EXPECT_EQ(pupil.app.document.inputs().trace.find("p.sum/j/repair")->choice, write.right.front());
+}
+
+TEST(Lesson, keeps_the_line_off_the_screen_until_it_is_written) {
+  Pupil pupil;
+  const auto is_hidden = [&](const std::string& consumer) {
+    const std::string panel = "why/" + consumer;
+    EXPECT_EQ(mirror().find(panel + "/derivation/law-0"), nullptr) << consumer;
+    EXPECT_EQ(mirror().text_of(panel).find("Guard"), std::string::npos) << consumer;
+    EXPECT_EQ(mirror().find(panel + "/repair/written"), nullptr) << consumer;
+    EXPECT_NE(mirror().text_of(panel).find("Page 5 of the lesson"), std::string::npos) << mirror().text_of(panel);
+    EXPECT_EQ(Pupil::screen_text().find("exp(p.m - p.m"), std::string::npos);
+  };
+  for (std::size_t page = 0; page < repair_page; ++page) {
+    SCOPED_TRACE(page);
+    pupil.go_to_page(page);
+    run_command(pupil.app, "lesson.show");
+    pupil.until_taken();
+    for (const char* consumer : {"p.sum", "o"}) {  // both have the same line
+      ASSERT_TRUE(pupil.click("why/reductions/" + std::string(consumer)));
+      pupil.frame();
+      is_hidden(consumer);
+    }
+  }
+  pupil.go_to_page(repair_page + 1);
+  run_command(pupil.app, "lesson.show");
+  pupil.until_taken();
+  for (const char* consumer : {"p.sum", "o"}) {
+    ASSERT_TRUE(pupil.click("why/reductions/" + std::string(consumer)));
+    pupil.frame();
+    EXPECT_NE(mirror().find("why/" + std::string(consumer) + "/derivation/law-0"), nullptr) << consumer;
+    EXPECT_NE(mirror().find("why/" + std::string(consumer) + "/repair/written"), nullptr) << consumer;
+  }
+}
+
+TEST(Lesson, a_name_that_is_not_at_hand_is_said_with_its_column_and_cannot_be_taken) {
+  Pupil pupil;
+  pupil.go_to_page(repair_page);
+  pupil.write("lesson/task/repair/written", "acc * e^(p.m - p.m')");
+  const std::string verdict = mirror().text_of("lesson/task/repair/verdict");
+  EXPECT_NE(verdict.find("column 7"), std::string::npos) << verdict;
+  EXPECT_NE(verdict.find("exp(x)"), std::string::npos) << verdict;
+  EXPECT_EQ(mirror().find("lesson/task/repair/take-unsound"), nullptr);
+  EXPECT_FALSE(run_command(pupil.app, "repair.take-unsound"));
+  EXPECT_NE(command_named("repair.take-unsound")->disabled(pupil.app).find("not at hand"), std::string::npos);
+}
+
+TEST(Lesson, leads_to_where_an_unsound_repair_acts) {
+  Pupil pupil;
+  pupil.go_to_page(repair_page);
+  pupil.write("lesson/task/repair/written", "acc * exp(p.m' - p.m)");
+  ASSERT_TRUE(pupil.click("lesson/task/repair/take-unsound"));
+  pupil.until_taken();
+  const auto staged = [&] {
+    constexpr int most_waits = 3000;
+    for (int i = 0; i < most_waits && (i < 3 || pupil.app.stage.is_busy()); ++i) {
+      pupil.frame();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    pupil.frame();
+    return mirror().text_of("stage");
+  };
+  EXPECT_EQ(pupil.app.view.step, "p.sum/j/fuse");
+  std::string stage = staged();
+  EXPECT_NE(stage.find("wrong from trip"), std::string::npos) << stage;
+  ASSERT_TRUE(run_command(pupil.app, "lesson.here"));
+  stage = staged();
+  EXPECT_NE(stage.find("UNSOUND from “Fuse p.sum"), std::string::npos) << stage;
+  EXPECT_NE(stage.find("before it"), std::string::npos) << stage;
+  EXPECT_EQ(stage.find("what runs here is not the plan"), std::string::npos) << stage;
+  ASSERT_TRUE(pupil.click("stage/to-unsound"));
+  EXPECT_EQ(pupil.app.view.step, "p.sum/j/fuse");
+}
+
+TEST(Lesson, keeps_what_it_asks_in_reach_of_a_small_screen) {
+  Pupil pupil;
+  ImGui::GetIO().DisplaySize = {1280, 800};
+  const std::size_t pages = open_lesson(pupil.app)->pages.size();
+  constexpr std::size_t fusing_page = 6;
+  for (std::size_t page = 0; page + 1 < pages; ++page) {
+    SCOPED_TRACE(page);
+    pupil.go_to_page(page);
+    pupil.frame();
+    pupil.frame();
+    const float bottom = mirror().find("lesson/foot/next")->min.y;
+    const auto lowest = [&] {
+      float y = 0;
+      for (const MirrorItem& item : mirror().items())
+        if (item.id.compare(0, 16, "lesson/question/") == 0 || item.id.compare(0, 12, "lesson/task/") == 0) y = std::max(y, item.max.y);
+      return y;
+    };
+    EXPECT_EQ(lowest() > bottom, mirror().find("lesson/foot/down") != nullptr) << "what is below the fold is announced";
+    if (page == fusing_page) {
+      EXPECT_LE(mirror().find("lesson/task/fuse")->max.y, bottom);
+    }
+    if (mirror().find("lesson/foot/down") == nullptr) continue;
+    ASSERT_TRUE(pupil.click("lesson/foot/down"));
+    for (int i = 0; i < 4; ++i) pupil.frame();
+    EXPECT_LE(lowest(), bottom);
+    EXPECT_EQ(mirror().find("lesson/foot/down"), nullptr) << "it has led there";
+  }
+}
+
+TEST(Lesson, says_why_an_alternative_cannot_be_taken) {
+  Pupil pupil;
+  constexpr std::size_t tile_page = 8;
+  pupil.go_to_page(tile_page);
+  std::size_t refused = 0;
+  for (const Decision& decision : pupil.app.document.shown()->compilation().record.decisions)
+    for (const Alternative& each : decision.alternatives)
+      if (decision.site == "o/j/tile" && each.refused) {
+        ++refused;
+        EXPECT_NE(mirror().text_of("lesson/task").find(each.refused->reason), std::string::npos) << each.choice;
+      }
+  EXPECT_GT(refused, 0U);
+}
+
 TEST(Lesson, says_to_each_wrong_repair_what_belongs_to_it) {
   Pupil pupil;
   pupil.go_to_page(repair_page);
@@ -241,7 +379,7 @@ TEST(Lesson, goes_on_after_the_session_is_opened_again) {
   EXPECT_EQ(again.app.view.repairs, repairs);
   EXPECT_EQ(again.app.view.workspace, Workspace::learn);
   EXPECT_NE(mirror().text_of("lesson").find("Hint 1 of"), std::string::npos);
-  EXPECT_TRUE(hides_derivation(again.app));
+  EXPECT_TRUE(hides_derivation(again.app, "p.sum"));
   again.open("softmax");
   EXPECT_EQ(open_lesson(again.app), nullptr) << "another program, no lesson";
 }

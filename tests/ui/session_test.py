@@ -5,6 +5,7 @@ usage: session_test.py FATHOM_EXPLORER     needs Xvfb, xdotool and OpenGL in sof
 """
 import os
 import shutil
+import signal
 import tempfile
 import unittest
 
@@ -34,7 +35,7 @@ class Session(unittest.TestCase):
         explorer = self.start("softmax")
         # the tour of the first minute, once
         explorer.click("tour/next")
-        explorer.until(lambda items: any(i["id"] == "tour/label" and i["text"] == "2 of 5" for i in items), "the tour goes on")
+        explorer.until(lambda items: any(i["id"] == "tour/label" and i["text"] == "2 of 6" for i in items), "the tour goes on")
         explorer.click("tour/skip")
         explorer.until(lambda items: not any(i["id"].startswith("tour/") for i in items), "the tour ends")
         # a picture of a panel
@@ -130,6 +131,22 @@ class Session(unittest.TestCase):
         again.until(lambda items: any(i["kind"] == "life" for i in items), "the selection is back")
         again.until(lambda items: {panel: again.text(panel) for panel in shown} == shown, "every panel shows what it showed")
         again.quit()
+
+    def test_work_is_kept_when_the_system_ends_the_program(self):
+        explorer = self.start("softmax")
+        explorer.click("tour/skip")
+        explorer.click("middle/program")
+        explorer.click("middle/program/editor")
+        explorer.key("ctrl+End")
+        explorer.type("# mine")
+        explorer.until(lambda items: any(i["id"] == "middle/program/editor" and "# mine" in i["text"] for i in items), "it is typed")
+        explorer.process.send_signal(signal.SIGTERM)
+        self.assertEqual(explorer.process.wait(timeout=60), 0)
+        again = self.start("rmsnorm")
+        again.click("status/restore")
+        again.until(lambda items: any(i["id"] == "bar/file" and i["text"].startswith("softmax") for i in items), "the program is back")
+        again.click("middle/program")
+        again.until(lambda items: any(i["id"] == "middle/program/editor" and "# mine" in i["text"] for i in items), "what was typed is back")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "headless.hpp"
+#include "panels/panels.hpp"
 #include "session/samples.hpp"
 #include "stage_programs.hpp"
 
@@ -205,6 +206,69 @@ TEST(StageControls, break_the_plan_and_repair_it) {
     until_staged(explorer);
     EXPECT_EQ(mirror().text_of("middle/stage").find("UNSOUND"), std::string::npos);
     EXPECT_EQ(mirror().text_of("middle/stage").find("wrong from trip"), std::string::npos);
+  }
+}
+
+TEST(StageControls, say_in_words_what_the_data_are_and_why_they_changed) {
+  Explorer explorer;
+  open_stage(explorer, "attention");
+  const auto data = [] { return mirror().find("middle/stage/data")->text; };
+  EXPECT_NE(data().find("data: random"), std::string::npos) << data();
+  for (const stage::Break& each : std::vector<stage::Break>(explorer.app.stage.breaks())) {
+    SCOPED_TRACE(each.id);
+    ASSERT_TRUE(explorer.click("middle/stage/break/" + each.id));
+    until_staged(explorer);
+    const std::string all = mirror().text_of("middle/stage");
+    EXPECT_EQ(all.find('@'), std::string::npos) << all;
+    EXPECT_EQ(all.find("The data were changed with it") != std::string::npos, each.family != "gaussian") << all;
+    if (each.family == "ascending@k") {
+      EXPECT_NE(all.find("k rising along j"), std::string::npos) << all;
+    }
+    for (const MirrorItem& item : mirror().items())
+      if (item.kind == "repair") {
+        EXPECT_NE("repair:" + item.id.substr(item.id.rfind('/') + 1), each.id) << "what is switched off repairs nothing";
+      }
+    ASSERT_TRUE(explorer.click("middle/stage/heal"));
+    until_staged(explorer);
+    EXPECT_EQ(explorer.app.stage.family(), "gaussian") << "the data come back";
+  }
+}
+
+TEST(StageControls, are_all_in_reach_in_narrow_panels) {
+  struct Size {
+    float width, height, scale;
+  };
+  for (const Size& size : {Size{1280, 800, 1}, Size{1280, 800, 2}, Size{1920, 1080, 2}, Size{2560, 1440, 2}}) {
+    Explorer explorer(size.width, size.height);
+    build_fonts(*ImGui::GetIO().Fonts, size.scale);
+    apply_theme(Theme::dark, size.scale);
+    open_stage(explorer, "attention");
+    for (const Workspace workspace : {Workspace::learn, Workspace::explore}) {
+      SCOPED_TRACE(fmt::format("{} x {} at {}, workspace {}", size.width, size.height, size.scale, static_cast<int>(workspace)));
+      explorer.app.view.workspace = workspace;
+      const std::string panel = workspace == Workspace::learn ? "stage" : "middle";
+      explorer.app.view.alone = panels::is_narrow() ? panel : "";
+      until_staged(explorer);
+      const std::string parts = workspace == Workspace::learn ? "stage/" : "middle/stage/";
+      const MirrorItem* whole = mirror().find(panel + "/panel");
+      ASSERT_NE(whole, nullptr);
+      for (const char* control : {"block", "stage.first", "stage.previous", "stage.play", "stage.next", "stage.last", "speed", "data"}) {
+        const MirrorItem* item = mirror().find(parts + control);
+        ASSERT_NE(item, nullptr) << control;
+        EXPECT_LE(item->max.x, whole->max.x) << control;
+        for (const char* other :
+             {"block", "stage.first", "stage.previous", "stage.play", "stage.next", "stage.last", "speed", "data", "trip"}) {
+          const MirrorItem* beside = mirror().find(parts + other);
+          if (beside == item) continue;
+          EXPECT_FALSE(std::min(item->max.x, beside->max.x) - std::max(item->min.x, beside->min.x) > 1 &&
+                       std::min(item->max.y, beside->max.y) - std::max(item->min.y, beside->min.y) > 1)
+              << control << " lies on " << other;
+        }
+      }
+      const MirrorItem *legend = mirror().find(parts + "plane/legend"), *memory = mirror().find(parts + "places/main memory");
+      ASSERT_TRUE(legend != nullptr && memory != nullptr);
+      EXPECT_LE(legend->max.y, memory->min.y + 1);
+    }
   }
 }
 

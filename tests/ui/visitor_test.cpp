@@ -121,6 +121,30 @@ TEST(Visitor, a_loop_is_one_hull_with_its_index_and_nothing_else_in_it) {
     }
 }
 
+TEST(Visitor, every_edge_of_a_graph_leads_down) {
+  Explorer explorer;
+  for (const char* name : {"attention_nomask", "attention", "layernorm", "cross_entropy"}) {
+    explorer.open(name);
+    explorer.app.view.tab = Tab::graph;
+    const auto& steps = explorer.app.document.shown()->steps();
+    for (std::size_t i = 0; i < steps.size() && steps[i].level <= Level::loop; ++i) {
+      to_step(explorer, i);
+      const GraphState& graph = explorer.app.graph;
+      EXPECT_FALSE(graph.edges.empty());
+      for (const GraphEdge& edge : graph.edges) {
+        const float from = graph.layout.nodes.places[edge.from].y + graph.sizes[edge.from].y, to = graph.layout.nodes.places[edge.to].y;
+        EXPECT_LT(from, to) << name << ", " << steps[i].id << ": " << graph.nodes[edge.from].name << " to " << graph.nodes[edge.to].name;
+      }
+    }
+  }
+}
+
+TEST(Visitor, a_cycle_of_a_graph_holds_up_no_other_node) {
+  const std::vector<ImVec2> sizes(4, ImVec2(10, 10));
+  const GraphLayout layout = lay_out_graph(sizes, {{0, 1}, {1, 2}, {2, 1}, {2, 3}}, 4);
+  for (std::size_t n = 1; n < sizes.size(); ++n) EXPECT_LT(layout.places[n - 1].y, layout.places[n].y) << n;
+}
+
 TEST(Visitor, arrows_move_between_the_nodes_of_a_graph_that_has_the_keys) {
   Explorer explorer;
   explorer.open("softmax");
@@ -233,15 +257,17 @@ TEST(Visitor, every_ink_can_be_read_on_every_ground_of_both_themes) {
 }
 
 // ---- code ----
-TEST(Visitor, the_hot_loop_of_a_listing_is_the_innermost_with_the_most_vectors) {
+TEST(Visitor, the_hot_loop_of_a_listing_is_the_innermost_with_the_most_arithmetic) {
   const auto loop = hot_loop(
-      ".outer:\n\tmov rax, rbx\n.copy:\n\tmov rcx, [rsp]\n\tjne .copy\n.hot: # in\n\tvfmadd231ps zmm0, zmm1, zmm2\n"
+      ".outer:\n\tmov rax, rbx\n.copy:\n\tvmovups zmm0, [rsp]\n\tvunpcklps zmm1, zmm2, zmm0\n\tvmovups [rax], zmm1\n\tjne .copy\n.hot: # "
+      "in\n\tvfmadd231ps zmm0, zmm1, zmm2\n"
       "\tvmovups [rsp + 8], zmm0\n\tadd rax, 8\n\tjb .hot\n\tjmp .outer\n\tret\n");
   ASSERT_TRUE(loop);
-  EXPECT_EQ(loop->first, 5U);
-  EXPECT_EQ(loop->last, 9U);
+  EXPECT_EQ(loop->first, 7U);
+  EXPECT_EQ(loop->last, 11U);
   EXPECT_EQ(loop->instructions, 4U);
   EXPECT_EQ(loop->vector, 2U);
+  EXPECT_EQ(loop->arithmetic, 1U);
   EXPECT_EQ(loop->stack, 1U);
   EXPECT_FALSE(hot_loop("ret\n"));
 }
@@ -419,6 +445,11 @@ TEST(Visitor, the_tour_points_at_things_that_are_there_stops_nothing_and_ends) {
     const std::size_t before = explorer.app.step();
     explorer.key(ImGuiKey_RightArrow);
     EXPECT_EQ(explorer.app.step(), before + 1) << "everything goes on working";
+    if (i > 0) {
+      ASSERT_TRUE(explorer.click("tour/back"));
+      EXPECT_TRUE(shows("tour", std::string(tour_stops()[i - 1].sentence)));
+      ASSERT_TRUE(explorer.click("tour/next"));
+    }
     ASSERT_TRUE(explorer.click("tour/next"));
   }
   EXPECT_FALSE(explorer.app.tour);

@@ -16,6 +16,13 @@ namespace {
 
 using widgets::Box;
 
+bool has_moved_since_change(App& app) {
+  CardState::Rest& rest = app.card.rest;
+  const ImVec2 mouse = ImGui::GetMousePos();
+  if (rest.version != app.document.version() || rest.step != app.step()) rest = {app.document.version(), app.step(), mouse};
+  return mouse.x != rest.mouse.x || mouse.y != rest.mouse.y;
+}
+
 /// One alternative: pressed to take it. Refused ones say why in place of their time.
 /// Looking at one asks for its preview: `preview_is_wanted` is set.
 void alternative(App& app, const Decision& decision, const Alternative& each, bool& preview_is_wanted) {
@@ -26,8 +33,10 @@ void alternative(App& app, const Decision& decision, const Alternative& each, bo
   const Box& box = state.box;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   if ((state.hovered || state.focused) && enabled) {
-    app.document.preview(decision.site, each.choice);
-    preview_is_wanted = true;
+    if (state.focused || has_moved_since_change(app)) {
+      app.document.preview(decision.site, each.choice);
+      preview_is_wanted = true;
+    }
     list.AddRectFilled(box.min, box.max, colour(Role::raised), metrics().control_radius);
   }
   const float y = box.min.y + (box.height() - font(Font::body)->FontSize) / 2;
@@ -71,6 +80,7 @@ void preview_line(const App& app) {
 void choices(App& app, const Decision& decision) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap(2), 0});
   bool preview_is_wanted = false;
+  (void)has_moved_since_change(app);  // a change is seen in the frame that shows it
   for (const Alternative& each : decision.alternatives) alternative(app, decision, each, preview_is_wanted);
   ImGui::PopStyleVar();
   if (!preview_is_wanted) app.document.end_preview();

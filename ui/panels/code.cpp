@@ -7,6 +7,7 @@
 #include "code_lines.hpp"
 #include "icons.hpp"
 #include "mirror.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/panels.hpp"
 #include "session/text_diff.hpp"
 
@@ -61,7 +62,7 @@ std::vector<widgets::TextLine> lines_of_code(const App& app, const CodeText::Lis
 void made_for_line(const kernel::Module& module, const CodeState& state) {
   const std::size_t at = state.over.value_or(state.text.caret.line);
   const std::size_t line = at < state.lines.size() ? state.lines[at].tag : 0;
-  std::string words = "Each instruction has the colour of what it computes.";
+  std::string words = "Code of the whole plan, whatever the step. Each instruction has the colour of what it computes.";
   if (line > 0) {
     const std::string text = print(module);
     const auto all = session::lines_of(text);
@@ -72,8 +73,8 @@ void made_for_line(const kernel::Module& module, const CodeState& state) {
 }
 
 std::string report_of(const HotLoop& loop) {
-  return fmt::format("main loop: lines {} to {}, {} instructions, {} of them on vectors, {} that touch the stack", loop.first + 1,
-                     loop.last + 1, loop.instructions, loop.vector, loop.stack);
+  return fmt::format("main loop: lines {} to {}, {} instructions, {} of them on vectors ({} arithmetic), {} that touch the stack",
+                     loop.first + 1, loop.last + 1, loop.instructions, loop.vector, loop.arithmetic, loop.stack);
 }
 
 /// Compiler and machine on a line of their own.
@@ -95,7 +96,7 @@ void maker(App& app, const CodeText& code) {
 }  // namespace
 
 void code(App& app) {
-  if (app.document.shown() == nullptr) return widgets::wrapped("The code appears here as soon as the text compiles.", Role::muted);
+  if (app.document.shown() == nullptr) return nothing_shown(app, "The code appears here as soon as the text compiles.");
   const Ir& last = app.document.shown()->compilation().final_ir();
   if (last.level != Level::kernel) {
     widgets::wrapped("This target's back end is not part of this version: the plan ends at the Tile level.", Role::muted);

@@ -14,7 +14,8 @@ struct MenuEntry {
   std::string_view command;
   bool begins_group = false;
 };
-constexpr std::array menu_entries = std::to_array<MenuEntry>({{"file.open"},
+constexpr std::array menu_entries = std::to_array<MenuEntry>({{"file.new"},
+                                                              {"file.open"},
                                                               {"file.sample"},
                                                               {"file.save", true},
                                                               {"file.save-as"},
@@ -28,6 +29,7 @@ constexpr std::array menu_entries = std::to_array<MenuEntry>({{"file.open"},
                                                               {"view.settings", true},
                                                               {"view.keys"},
                                                               {"help.glossary"},
+                                                              {"help.notation"},
                                                               {"help.tour"},
                                                               {"app.quit", true}});
 

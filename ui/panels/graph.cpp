@@ -9,7 +9,9 @@
 
 #include "icons.hpp"
 #include "mirror.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/panels.hpp"
+#include "widgets/edges.hpp"
 
 namespace fathom::ui::panels {
 namespace {
@@ -74,9 +76,12 @@ void make(GraphState& state, const Ir& ir) {
                            group == groups.of.end() ? -1 : group->second});
   }
   for (const math::Statement& statement : program.statements)
-    for (const Symbol name : read_by(statement))  // a gauge is the running value of the tensor that it is named after
-      if (const auto from = number.find(Symbol(session::bare_name(name.text()))); from != number.end())
-        state.edges.push_back({from->second, number[statement.name]});
+    for (const Symbol name : read_by(statement)) {
+      auto from = number.find(name);
+      // A gauge is no statement: it is the running value of the tensor that it is named after.
+      if (from == number.end()) from = number.find(Symbol(session::bare_name(name.text())));
+      if (from != number.end()) state.edges.push_back({from->second, number[statement.name]});
+    }
 }
 
 constexpr std::size_t longest_formula = 44;
@@ -103,26 +108,28 @@ void draw_scaled(ImDrawList& list, ImVec2 at, std::string_view words, ImU32 ink,
   ImFont* face = font(which);
   constexpr float least_readable = 4;  // device pixels
   if (face->FontSize * zoom < least_readable) return;
+  words = widgets::readable(words);
   list.AddText(face, face->FontSize * zoom, at, ink, words.data(), words.data() + words.size());
 }
 
-void edge(ImDrawList& list, const widgets::Canvas& canvas, ImVec2 from, ImVec2 to, ImU32 ink) {
-  const ImVec2 a = canvas.on_screen(from), b = canvas.on_screen(to);
-  if (!canvas.is_seen({std::min(a.x, b.x), std::min(a.y, b.y)}, {std::max(a.x, b.x), std::max(a.y, b.y)})) return;
-  const float bend = (b.y - a.y) / 2, head = gap(1.25F) * canvas.zoom;
-  list.AddBezierCubic(a, {a.x, a.y + bend}, {b.x, b.y - bend}, {b.x, b.y - head}, ink, hairline() * std::max(1.0F, canvas.zoom));
-  list.AddTriangleFilled({b.x - head / 2, b.y - head}, {b.x + head / 2, b.y - head}, b, ink);
-}
-
-/// Behind the nodes of each loop, with its title.
+/// Behind the nodes of each loop.
 void hulls(ImDrawList& list, const widgets::Canvas& canvas, const GraphState& state) {
   for (std::size_t g = 0; g < state.layout.hulls.size(); ++g) {
     const ImVec2 from = canvas.on_screen(state.layout.hulls[g].min), to = canvas.on_screen(state.layout.hulls[g].max);
     list.AddRectFilled(from, to, faded(Role::accent, 0.08F), metrics().radius);
     list.AddRect(from, to, faded(Role::accent, 0.5F), metrics().radius, 0, hairline());
-    draw_scaled(list, {from.x + gap(2) * canvas.zoom, from.y + gap(1) * canvas.zoom}, state.group_titles[g], colour(Role::text), Font::body,
-                canvas.zoom);
     mirror().add("hull", fmt::format("loop.{}", g), state.group_titles[g], from, to);
+  }
+}
+
+/// On top of the edges that run through them.
+void titles_of_hulls(ImDrawList& list, const widgets::Canvas& canvas, const GraphState& state) {
+  for (std::size_t g = 0; g < state.layout.hulls.size(); ++g) {
+    const ImVec2 from = canvas.on_screen(state.layout.hulls[g].min);
+    const ImVec2 at{from.x + gap(2) * canvas.zoom, from.y + gap(1) * canvas.zoom},
+        extent = widgets::measure(state.group_titles[g], Font::body);
+    list.AddRectFilled(at, {at.x + extent.x * canvas.zoom, at.y + extent.y * canvas.zoom}, faded(Role::panel, 0.9F));
+    draw_scaled(list, at, state.group_titles[g], colour(Role::text), Font::body, canvas.zoom);
   }
 }
 
@@ -290,10 +297,22 @@ void draw_node(App& app, GraphState& state, const widgets::Canvas& canvas, std::
   if (canvas.clicked) app.selected = {node.name, step};
 }
 
+/// Those of what is selected lie on top.
+void draw_edges(ImDrawList& list, const widgets::Canvas& canvas, const GraphState& state) {
+  widgets::Edges edges(list, canvas);
+  for (const bool lit : {false, true})
+    for (const GraphEdge& each : state.edges) {
+      if ((state.is_selected[each.from] != 0 || state.is_selected[each.to] != 0) != lit) continue;
+      const ImVec2 from{middle_of(state, each.from).x, state.layout.nodes.places[each.from].y + state.sizes[each.from].y};
+      const ImVec2 to{middle_of(state, each.to).x, state.layout.nodes.places[each.to].y};
+      edges.draw(from, to, colour(lit ? Role::accent : Role::muted));
+    }
+}
+
 }  // namespace
 
 void graph(App& app) {
-  if (app.document.shown() == nullptr) return widgets::wrapped("The graph appears here as soon as the text compiles.", Role::muted);
+  if (app.document.shown() == nullptr) return nothing_shown(app, "The graph appears here as soon as the text compiles.");
   const auto& steps = app.document.shown()->steps();
   const std::size_t step = step_of_graph(steps, app.step());
   GraphState& state = app.graph;
@@ -308,12 +327,8 @@ void graph(App& app) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   ask_what_is_lit(app, state, step);
   hulls(list, canvas, state);
-  for (const GraphEdge& each : state.edges) {
-    const bool lit = state.is_selected[each.from] != 0 || state.is_selected[each.to] != 0;
-    const ImVec2 from{middle_of(state, each.from).x, state.layout.nodes.places[each.from].y + state.sizes[each.from].y};
-    const ImVec2 to{middle_of(state, each.to).x, state.layout.nodes.places[each.to].y};
-    edge(list, canvas, from, to, colour(lit ? Role::accent : Role::muted));
-  }
+  draw_edges(list, canvas, state);
+  titles_of_hulls(list, canvas, state);
   for (std::size_t n = 0; n < state.nodes.size(); ++n) draw_node(app, state, canvas, n, step);
   widgets::end_canvas();
 }

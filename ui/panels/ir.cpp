@@ -10,6 +10,7 @@
 #include "compare.hpp"
 #include "icons.hpp"
 #include "mirror.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/panels.hpp"
 #include "widgets/menu.hpp"
 #include "words.hpp"
@@ -101,7 +102,7 @@ std::string why_unchanged(const Step& step) {
 }  // namespace
 
 void ir(App& app) {
-  if (app.document.shown() == nullptr) return widgets::wrapped("The program appears here as soon as its text compiles.", Role::muted);
+  if (app.document.shown() == nullptr) return nothing_shown(app, "The program appears here as soon as its text compiles.");
   const std::size_t step = app.step();
   const auto before = compared_step(app);
   const Step* const other = other_plan_step(app, app.document.shown()->steps()[step]);

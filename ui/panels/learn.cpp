@@ -1,8 +1,9 @@
 // The Learn workspace: the lesson, what the program does, why the step is legal.
 #include <algorithm>
+#include <array>
 
 #include "lesson.hpp"
-#include "mirror.hpp"
+#include "panels/alone.hpp"
 #include "panels/lesson_parts.hpp"
 #include "panels/panels.hpp"
 
@@ -30,13 +31,15 @@ void middle_column(App& app, const Box& box) {
   widgets::end_panel();
 }
 
+constexpr std::array learn_panels =
+    std::to_array<PanelEntry>({{"lesson", "Lesson", lesson}, {"stage", "Stage", middle_column}, {"why", "Why it is legal", why}});
+
 }  // namespace
 
 void learn(App& app, const Box& box) {
   const float between = gap(2);
-  if (app.view.alone == "lesson") return lesson(app, box);
-  if (app.view.alone == "why") return why(app, box);
-  if (app.view.alone == "middle" || app.view.alone == "stage") return middle_column(app, box);
+  if (app.view.alone == "middle") return middle_column(app, box);
+  if (draw_alone(app, box, learn_panels, "lesson")) return;
   const Columns columns = columns_of(ImGui::GetIO().DisplaySize.x);
   const float left = box.min.x + columns.left - between, right = box.max.x - columns.right + between;
   lesson(app, {box.min, {left, box.max.y}});

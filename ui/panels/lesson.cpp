@@ -5,6 +5,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "command.hpp"
 #include "command_button.hpp"
@@ -29,9 +30,12 @@ struct LessonState::Made {
   std::string text, ask, then, task, task_then;
   std::vector<std::string> hints;
   std::vector<panels::Figure> figures;
-  std::string given, says;  ///< what is said to the answer that was given
-  std::string seen;         ///< what of the page has come up; what is new is scrolled to
-  int scrolling = 0;        ///< frames
+  std::string given, says;   ///< what is said to the answer that was given
+  std::string seen;          ///< what of the page has come up; what is new is scrolled to
+  int scrolling = 0;         ///< frames
+  float asked_until = 0;     ///< on the screen: where what the page asks for ends
+  bool is_below = false;     ///< beyond the fold, and a link leads there
+  bool wants_asked = false;  ///< scroll to it
 };
 
 namespace panels {
@@ -59,8 +63,12 @@ PageMade& made_page(App& app) {
     return *made;
   const bool same_page = made && made->page == app.view.lesson.page && made->lesson == lesson.name;
   const std::string seen = same_page ? made->seen : std::string();
+  const float asked_until = same_page ? made->asked_until : 0;
+  const bool is_below = same_page && made->is_below;
   made = std::make_shared<PageMade>();
   made->seen = seen;
+  made->asked_until = asked_until;
+  made->is_below = is_below;
   made->version = app.document.version();
   made->page = app.view.lesson.page;
   made->lesson = lesson.name;
@@ -170,15 +178,17 @@ void take_choice(App& app, const session::TakeChoice& take) {
       widgets::ButtonOptions options;
       options.selected = each.choice == decision.choice;
       if (each.refused) options.disabled = each.refused->reason;
-      const std::string label =
-          each.predicted_ms ? fmt::format("{}   {}", each.choice, milliseconds_text(*each.predicted_ms)) : each.choice;
+      const bool has_time = each.predicted_ms && !each.refused;
+      const std::string label = has_time ? fmt::format("{}   {}", each.choice, milliseconds_text(*each.predicted_ms)) : each.choice;
       if (end > 0 && end + ImGui::GetStyle().ItemSpacing.x + widgets::button_width(label) <= right) ImGui::SameLine();
       if (widgets::button(each.choice, label, options) && !options.selected)
         app.document.change(
             [site = decision.site, wanted = each.choice](session::Session& session) { return session.override_choice(site, wanted); });
       end = ImGui::GetItemRectMax().x;
     }
-    widgets::text("Times are predicted for the whole program.", Role::muted, Font::caption);
+    widgets::wrapped("Predicted for the whole program at this decision; later steps still change it.", Role::muted, Font::caption);
+    for (const Alternative& each : decision.alternatives)
+      if (each.refused) widgets::wrapped(fmt::format("{}: {}", each.choice, each.refused->reason), Role::muted, Font::caption);
   }
 }
 
@@ -214,6 +224,8 @@ void hints(App& app, const PageMade& made) {
   }
 }
 
+float way_down_height() { return metrics().row + gap(1); }
+
 /// Answers, hints and sentences come up at the end of the page.
 void scroll_to_new(App& app, PageMade& made) {
   constexpr int frames = 2;  // the height of what is new is known in the next one
@@ -248,9 +260,29 @@ void page_body(App& app, const session::Page& page) {
     if (!made.figures[i].drawing.after || !is_open) draw_figure(app, fmt::format("figure-{}", i), made.figures[i]);
   if (page.question) ask_question(app, *page.question, made);
   if (page.task && !hides_answer(app)) ask_task(app, *page.task, made);
+  made.asked_until = ImGui::GetCursorScreenPos().y;
+  if (std::exchange(made.wants_asked, false)) ImGui::SetScrollHereY(1);
   if (is_open) hints(app, made);
-  ImGui::Dummy({1, gap(3)});
+  ImGui::Dummy({1, way_down_height()});  // whatever the scroll, the link that leads here can go
   scroll_to_new(app, made);
+}
+
+/// The link takes a line from the page: once it is there, it stays until what is asked stands above it.
+bool has_task_below(App& app, float fold) {
+  if (app.document.shown() == nullptr || !app.lesson.made || app.lesson.shown_page != app.view.lesson.page) return false;
+  PageMade& made = *app.lesson.made;
+  const float until = made.asked_until - ImGui::GetStyle().ItemSpacing.y;
+  made.is_below = !is_page_done(app) && until > fold - (made.is_below ? way_down_height() : 0);
+  return made.is_below;
+}
+
+/// Below the fold something is asked: says so, and leads there.
+void way_down(App& app, const Box& box) {
+  const MirrorScope scope("foot");
+  ImGui::GetWindowDrawList()->AddLine(box.min, {box.max.x, box.min.y}, colour(Role::line), hairline());
+  const std::string words = hides_answer(app) ? "↓ Your answer" : "↓ Your turn";
+  ImGui::SetCursorScreenPos({box.min.x, box.min.y + (box.height() - widgets::measure(words, Font::body).y) / 2});
+  if (widgets::link("down", words)) app.lesson.made->wants_asked = true;
 }
 
 void footer(App& app, const Box& box) {
@@ -337,9 +369,10 @@ void lesson(App& app, const Box& box) {
   page_head(app, box);
   page = open_page(app);
   if (page == nullptr) return widgets::end_panel();  // it was left just now
-  const float foot = metrics().row + gap(4), top = box.min.y + metrics().panel_head + gap(2);
+  const float foot = metrics().row + gap(4), top = box.min.y + metrics().panel_head + gap(2), bottom = box.max.y - foot;
+  const bool is_below = has_task_below(app, bottom);
   ImGui::SetCursorScreenPos({box.min.x + gap(3), top});
-  ImGui::BeginChild("##page", {box.width() - 2 * gap(3), box.max.y - foot - top});
+  ImGui::BeginChild("##page", {box.width() - 2 * gap(3), bottom - top - (is_below ? way_down_height() : 0)});
   if (app.lesson.shown_page != app.view.lesson.page) ImGui::SetScrollY(0);
   app.lesson.shown_page = app.view.lesson.page;
   if (app.document.shown() == nullptr)
@@ -347,7 +380,8 @@ void lesson(App& app, const Box& box) {
   else
     page_body(app, *page);
   ImGui::EndChild();
-  footer(app, {{box.min.x + gap(3), box.max.y - foot}, {box.max.x - gap(3), box.max.y}});
+  if (is_below) way_down(app, {{box.min.x + gap(3), bottom - way_down_height()}, {box.max.x - gap(3), bottom}});
+  footer(app, {{box.min.x + gap(3), bottom}, {box.max.x - gap(3), box.max.y}});
   widgets::end_panel();
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "mirror.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/panels.hpp"
 
 namespace fathom::ui::panels {
@@ -24,7 +25,7 @@ void stale_note(App& app) {
   if (app.document.diagnostics().empty() || app.document.shown() == nullptr) return;
   widgets::text("From the last text that compiled.", Role::warn, Font::caption);
   ImGui::SameLine();
-  if (widgets::link("errors", "Show what is wrong")) app.view.tab = Tab::program;
+  if (widgets::link("errors", "Show what is wrong")) show_errors(app);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -13,7 +12,9 @@
 #include "glossary.hpp"
 #include "keys.hpp"
 #include "lesson.hpp"
+#include "match.hpp"
 #include "mirror.hpp"
+#include "notation.hpp"
 #include "panel_export.hpp"
 #include "panels/panels.hpp"
 #include "scale.hpp"
@@ -29,66 +30,64 @@ struct Entry {
   std::string disabled;  ///< why; empty: it can be taken
   std::function<void(App&)> take;
   std::string whole = {};  ///< shown below the list while the entry is picked; may be empty
+  std::string words = {};  ///< that it is looked for by, too
 };
 
-/// Do all letters of the query stand in the title, in order?
-bool matches(std::string_view title, std::string_view query) {
-  std::size_t at = 0;
-  for (const char c : query) {
-    const auto same = [&](char t) { return std::tolower(static_cast<unsigned char>(t)) == std::tolower(static_cast<unsigned char>(c)); };
-    while (at < title.size() && !same(title[at])) ++at;
-    if (at++ == title.size()) return false;
-  }
-  return true;
-}
-
-/// Do the letters stand there without others between?
-bool contains(std::string_view title, std::string_view query) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
-  return std::search(title.begin(), title.end(), query.begin(), query.end(), same) != title.end();
-}
-
-/// What has the letters in one piece stands first, and what can be done before what cannot.
-void put_best_first(std::vector<Entry>& entries, std::string_view query) {
-  if (query.empty()) return;
-  const auto rank = [&](const Entry& entry) { return (contains(entry.title, query) ? 0 : 2) + (entry.disabled.empty() ? 0 : 1); };
-  std::stable_sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
+/// Those that answer what is typed, the best first, and of equal ones what can be done before what cannot.
+std::vector<Entry> found_in(std::vector<Entry> entries, std::string_view query) {
+  if (query.empty()) return entries;
+  std::vector<std::pair<int, Entry>> ranked;
+  bool all_scattered = true;
+  for (Entry& entry : entries)
+    if (const auto match = match_of(entry.title, entry.words, query)) {
+      all_scattered = all_scattered && *match == Match::scattered;
+      const int rank = 2 * static_cast<int>(*match) + (entry.disabled.empty() ? 0 : 1);
+      ranked.emplace_back(rank, std::move(entry));
+    }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& one, const auto& other) { return one.first < other.first; });
+  std::vector<Entry> found;
+  for (auto& [rank, entry] : ranked)
+    if (all_scattered || rank < 2 * static_cast<int>(Match::scattered)) found.push_back(std::move(entry));
+  return found;
 }
 
 std::vector<Entry> command_entries(App& app) {
   std::vector<Entry> entries;
   for (const Command& command : commands()) {
-    if (!matches(command.title, app.palette.query)) continue;
     std::string why = command.disabled(app);
-    entries.push_back({std::string(command.id), std::string(command.title), why.empty() ? shortcut_of(app, command) : why, why,
-                       [run = command.run](App& at) { run(at); }});
+    entries.push_back({std::string(command.id),
+                       std::string(command.title),
+                       why.empty() ? shortcut_of(app, command) : why,
+                       why,
+                       [run = command.run](App& at) { run(at); },
+                       {},
+                       std::string(command.words)});
   }
-  put_best_first(entries, app.palette.query);
   return entries;
 }
 
-std::vector<Entry> sample_entries(App& app) {
+std::vector<Entry> sample_entries(App&) {
   std::vector<Entry> entries;
   for (const session::Sample& sample : session::samples())
-    if (matches(sample.name, app.palette.query))
-      entries.push_back({"sample." + sample.name, sample.name, what_it_is(sample), {}, [sample](App& at) {
-                           leave(at, [sample](App& then) { open_sample(then, sample); });
-                         }});
+    entries.push_back({"sample." + sample.name,
+                       sample.name,
+                       what_it_is(sample),
+                       {},
+                       [sample](App& at) { leave(at, [sample](App& then) { open_sample(then, sample); }); },
+                       {},
+                       what_it_is(sample)});
   return entries;
 }
 
 std::vector<Entry> lesson_entries(App& app) {
   std::vector<Entry> entries;
   for (const session::Lesson& lesson : session::lessons())
-    if (matches(lesson.title, app.palette.query))
-      entries.push_back(
-          {"lesson." + lesson.name,
-           lesson.title,
-           lesson.name == app.view.lesson.name ? "open" : fmt::format("{} pages", lesson.pages.size()),
-           {},
-           [name = lesson.name](App& at) { leave(at, [name](App& then) { start_lesson(then, *session::lesson_named(name)); }); }});
+    entries.push_back(
+        {"lesson." + lesson.name,
+         lesson.title,
+         lesson.name == app.view.lesson.name ? "open" : fmt::format("{} pages", lesson.pages.size()),
+         {},
+         [name = lesson.name](App& at) { leave(at, [name](App& then) { start_lesson(then, *session::lesson_named(name)); }); }});
   return entries;
 }
 
@@ -99,12 +98,11 @@ std::vector<Entry> state_entries(App& app) {
   const session::Session& session = app.document.shown()->session;
   const std::vector<std::string> lines = session.history();
   for (std::size_t i = lines.size(); i-- > 0;)
-    if (matches(lines[i], app.palette.query))
-      entries.push_back({fmt::format("state.{}", i),
-                         fmt::format("{}  {}", i + 1, lines[i]),
-                         i == session.place_in_history() ? "now" : "",
-                         {},
-                         [i](App& at) { at.document.go_to_state(i); }});
+    entries.push_back({fmt::format("state.{}", i),
+                       fmt::format("{}  {}", i + 1, lines[i]),
+                       i == session.place_in_history() ? "now" : "",
+                       {},
+                       [i](App& at) { at.document.go_to_state(i); }});
   return entries;
 }
 
@@ -160,19 +158,31 @@ std::vector<Entry> file_entries(App& app) {
   return entries;
 }
 
-std::vector<Entry> save_entries(const App& app, void (*save)(App&, const std::string&)) {
+/// Does what waited for the file, if anything did; the sentence of where the file is stays.
+void go_on(App& app, const std::function<void(App&)>& then) {
+  if (!then) return;
+  const std::string said = app.document.message();
+  then(app);
+  if (app.document.message().empty()) app.document.say(said, Said::done);
+}
+
+using Save = bool (*)(App&, const std::string&);
+std::vector<Entry> save_entries(const App& app, Save save) {
   const std::string path = app.palette.query;
   std::error_code error;
   const bool exists = std::filesystem::exists(whole_path(path), error);
-  return {{"save", (exists ? "Replace " : "Save ") + path, "Enter", path.empty() ? "Type the path of a file." : "",
-           [path, save](App& at) { save(at, path); }}};
+  const auto take = [path, save](App& at) {
+    const auto then = std::exchange(at.leaving, nullptr);
+    if (save(at, path)) go_on(at, then);
+  };
+  return {{"save", (exists ? "Replace " : "Save ") + path, "Enter", path.empty() ? "Type the path of a file." : "", take,
+           path.empty() ? "" : fmt::format("In the folder {}", folder_of(path))}};
 }
 
 std::vector<Entry> scale_entries(App& app) {
   std::vector<Entry> entries;
   for (const int percent : offered_percents) {
     const std::string title = fmt::format("{} %", percent);
-    if (!matches(title, app.palette.query)) continue;
     entries.push_back(
         {fmt::format("scale.{}", percent), title, percent == percent_of(app.settings.scale) ? "now" : "", {}, [percent](App& at) {
            try_scale(at, static_cast<float>(percent) / 100);
@@ -181,15 +191,37 @@ std::vector<Entry> scale_entries(App& app) {
   return entries;
 }
 
-std::vector<Entry> glossary_entries(App& app) {
+std::vector<Entry> glossary_entries(App&) {
   std::vector<Entry> entries;
   for (const Term& term : glossary()) {
     std::string word(term.word);
     std::replace(word.begin(), word.end(), '_', ' ');
-    if (!matches(word, app.palette.query)) continue;
     std::string whole = word + ": " + std::string(term.text);
-    entries.push_back(
-        {"term." + std::string(term.word), word, std::string(term.text), {}, [whole](App& at) { at.document.say(whole); }, whole});
+    entries.push_back({"term." + std::string(term.word),
+                       word,
+                       std::string(term.text),
+                       {},
+                       [whole](App& at) { at.document.say(whole, Said::plain); },
+                       whole,
+                       fmt::format("{} {}", term.forms, term.text)});
+  }
+  return entries;
+}
+
+std::vector<Entry> notation_entries(App&) {
+  std::vector<Entry> entries;
+  for (const NotationPart& part : notation_parts()) {
+    const auto take = [&part](App& at) {
+      if (at.copy) at.copy(std::string(part.form));
+      at.document.say(fmt::format("“{}” is in the clipboard. {}", part.form, part.text), Said::done);
+    };
+    entries.push_back({"part." + std::string(part.id),
+                       std::string(part.form),
+                       std::string(part.text),
+                       {},
+                       take,
+                       fmt::format("{}\n{}", part.form, part.text),
+                       fmt::format("{} {}", part.words, part.text)});
   }
   return entries;
 }
@@ -198,9 +230,8 @@ std::vector<Entry> compared_step_entries(App& app) {
   std::vector<Entry> entries;
   if (app.document.shown() == nullptr) return entries;
   for (const Step& step : app.document.shown()->steps())
-    if (matches(step.title, app.palette.query))
-      entries.push_back(
-          {"step." + step.id, step.title, std::string(name(step.level)), {}, [id = step.id](App& at) { compare_with_step(at, id); }});
+    entries.push_back(
+        {"step." + step.id, step.title, std::string(name(step.level)), {}, [id = step.id](App& at) { compare_with_step(at, id); }});
   return entries;
 }
 
@@ -211,36 +242,47 @@ std::vector<Entry> compared_plan_entries(App& app) {
   const session::Session& session = app.document.shown()->session;
   const std::vector<std::string> lines = session.history();
   for (std::size_t i = lines.size(); i-- > 0;)
-    if (i != session.place_in_history() && matches(lines[i], app.palette.query))
+    if (i != session.place_in_history())
       entries.push_back(
           {fmt::format("plan.{}", i), fmt::format("{}  {}", i + 1, lines[i]), "", {}, [i](App& at) { compare_with_plan(at, i); }});
   return entries;
 }
 
-std::vector<Entry> unsaved_entries(App&) {
-  const auto save_first = [](App& app) {
-    app.leaving = nullptr;
-    run_command(app, "file.save");
-  };
-  return {{"stay", "Stay here", "The session has changes that no file has.", {}, [](App& app) { app.leaving = nullptr; }},
-          {"save", "Save the session first", "then ask again", {}, save_first},
-          {"leave", "Go on without the changes", "they are lost", {}, [](App& app) { std::exchange(app.leaving, nullptr)(app); }}};
+/// A session that never compiled has no state to keep: its text is kept as a program.
+void save_then_go_on(App& app) {
+  auto then = std::exchange(app.leaving, nullptr);
+  if (app.document.shown() != nullptr && !app.document.opened_from().empty()) {
+    if (save_session(app, app.document.opened_from())) go_on(app, then);
+    return;
+  }
+  const bool is_session = app.document.shown() != nullptr;
+  ask(app, is_session ? Ask::save_session : Ask::save_program, is_session ? session_path(app) : app.document.inputs().file_name);
+  app.leaving = std::move(then);
+}
+
+std::vector<Entry> unsaved_entries(App& app) {
+  const std::string& file = app.document.opened_from();
+  const std::string where = file.empty() ? "asks for the name of a file first" : "as " + full_path(file);
+  return {{"stay", "Stay here", "The session has changes that no file has.", {}, [](App& at) { at.leaving = nullptr; }},
+          {"save", "Save, then go on", where, {}, save_then_go_on, file.empty() ? "" : fmt::format("In the folder {}", folder_of(file))},
+          {"leave", "Go on without the changes", "they are lost", {}, [](App& at) { std::exchange(at.leaving, nullptr)(at); }}};
 }
 
 struct Kind {
   const char* hint;
   std::vector<Entry> (*entries)(App&);
+  bool is_searched = false;  ///< what is typed is looked for in the entries
 };
 Kind kind_of(Ask ask) {
   switch (ask) {
     case Ask::command:
-      return {"what do you want to do?", command_entries};
+      return {"what do you want to do?", command_entries, true};
     case Ask::sample:
-      return {"which sample?", sample_entries};
+      return {"which sample?", sample_entries, true};
     case Ask::lesson:
-      return {"which lesson?", lesson_entries};
+      return {"which lesson?", lesson_entries, true};
     case Ask::state:
-      return {"which state of the history?", state_entries};
+      return {"which state of the history?", state_entries, true};
     case Ask::unsaved:
       return {"there are unsaved changes", unsaved_entries};
     case Ask::open:
@@ -248,24 +290,30 @@ Kind kind_of(Ask ask) {
     case Ask::save_session:
       return {"path of the session file", [](App& app) { return save_entries(app, save_session); }};
     case Ask::export_to:
-      return {"path of the file to export to",
-              [](App& app) { return save_entries(app, [](App& at, const std::string& path) { at.exporter.begin(at.document, path); }); }};
+      return {"path of the file to export to", [](App& app) {
+                return save_entries(app, [](App& at, const std::string& path) { return at.exporter.begin(at.document, path), true; });
+              }};
     case Ask::save_program:
       return {"path of the program's file", [](App& app) { return save_entries(app, save_program); }};
     case Ask::glossary:
-      return {"which word?", glossary_entries};
+      return {"which word?", glossary_entries, true};
+    case Ask::notation:
+      return {"which part of the notation? Enter copies it", notation_entries, true};
     case Ask::compare_step:
-      return {"compare with which step?", compared_step_entries};
+      return {"compare with which step?", compared_step_entries, true};
     case Ask::compare_plan:
-      return {"compare with which state of the history?", compared_plan_entries};
+      return {"compare with which state of the history?", compared_plan_entries, true};
     case Ask::panel_text:
-      return {"path of the text file", [](App& app) { return save_entries(app, save_panel_text); }};
+      return {"path of the text file",
+              [](App& app) { return save_entries(app, [](App& at, const std::string& path) { return save_panel_text(at, path), true; }); }};
     case Ask::panel_picture:
-      return {"path of the PNG file", [](App& app) { return save_entries(app, save_panel_picture); }};
+      return {"path of the PNG file", [](App& app) {
+                return save_entries(app, [](App& at, const std::string& path) { return save_panel_picture(at, path), true; });
+              }};
     case Ask::scale:
-      return {"how large?", scale_entries};
+      return {"how large?", scale_entries, true};
   }
-  return {"", command_entries};
+  return {"", command_entries, true};
 }
 
 bool row(const Entry& entry, bool here) {
@@ -309,7 +357,7 @@ std::optional<Entry> choose(Palette& palette, const std::vector<Entry>& entries)
     const bool takes = !palette.just_opened && ImGui::IsKeyPressed(ImGuiKey_Enter, false);
     if (here && entry.disabled.empty() && takes) chosen = entry;
   }
-  if (entries.empty()) widgets::wrapped("Nothing has these letters.", Role::muted);
+  if (entries.empty()) widgets::wrapped("Nothing is called so.", Role::muted);
   ImGui::EndChild();
   if (has_whole) widgets::wrapped(entries[static_cast<std::size_t>(palette.at)].whole);
   return chosen;
@@ -365,12 +413,17 @@ void palette(App& app) {
   const Kind kind = kind_of(palette.ask);
   if (widgets::field("query", {}, palette.query, kind.hint)) palette.at = 0;
   keep_early_letters();
-  const std::optional<Entry> chosen = choose(palette, kind.entries(app));
+  std::vector<Entry> entries = kind.entries(app);
+  if (kind.is_searched) entries = found_in(std::move(entries), palette.query);
+  const std::optional<Entry> chosen = choose(palette, entries);
   const bool left = !palette.just_opened && !ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows);
   ImGui::End();
   palette.just_opened = false;
   if (chosen || left || ImGui::IsKeyPressed(ImGuiKey_Escape, false)) palette.is_open = false;
-  if (chosen) chosen->take(app);
+  if (chosen)
+    chosen->take(app);
+  else if (!palette.is_open)
+    app.leaving = nullptr;  // nobody answered: stay
 }
 
 }  // namespace fathom::ui::panels

@@ -45,9 +45,7 @@ void samples(App& app) {
         ImGui::CloseCurrentPopup();
       }
       ImGui::SetCursorPos({ImGui::GetCursorPosX() + gap(2), ImGui::GetCursorPosY() - gap(2)});
-      ImGui::PushTextWrapPos(gap(110));
-      widgets::text(what_it_is(sample), Role::muted, Font::caption);
-      ImGui::PopTextWrapPos();
+      widgets::wrapped(what_it_is(sample), gap(110), Role::muted, Font::caption);
     }
     if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::CloseCurrentPopup();
     ImGui::EndPopup();

@@ -77,8 +77,9 @@ void taking(App& app, const session::RepairQuestion& question) {
   widgets::ButtonOptions take;
   take.look = widgets::Look::primary;
   command_button(app, "take", "repair.take", "Take it", take);
+  if (!question.blocked.empty() && own != nullptr) widgets::wrapped(question.blocked, Role::muted, Font::caption);
   if (!is_wrong) return;
-  ImGui::SameLine();
+  if (question.blocked.empty()) ImGui::SameLine();
   widgets::ButtonOptions unsound;
   unsound.look = widgets::Look::quiet;
   unsound.icon = icons::alert;
@@ -146,8 +147,9 @@ void repair_laws(App& app, const session::RepairQuestion& question) {
       own, false);
   law("C2", "C2: a sum changes as its parts do", refutation != nullptr ? &refutation->sum : nullptr, own, true);
   if (own != nullptr) array_that_refutes(app, *own, question);
-  const bool is_below = !hides_derivation(app);  // with the derivation
-  if (!question.guard.empty() && !is_below) widgets::wrapped("Guard: " + question.guard, Role::muted);
+  const auto page = page_to_write(app, consumer);
+  const bool is_below = !hides_derivation(app, consumer), is_later = page && *page != app.view.lesson.page;
+  if (!question.guard.empty() && !is_below && !is_later) widgets::wrapped("Guard: " + question.guard, Role::muted);
 }
 
 }  // namespace fathom::ui::panels

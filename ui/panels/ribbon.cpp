@@ -190,7 +190,12 @@ void ribbon(App& app, const Box& box) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   list.AddRectFilled(box.min, box.max, colour(Role::panel));
   list.AddLine({box.min.x, box.min.y}, {box.max.x, box.min.y}, colour(Role::line), hairline());
-  if (app.document.shown() == nullptr) return;
+  if (app.document.shown() == nullptr) {
+    ImGui::SetCursorScreenPos({box.min.x + gap(3), box.min.y + (box.height() - font(Font::body)->FontSize) / 2});
+    const bool is_wrong = !app.document.diagnostics().empty();
+    widgets::fitted("empty", is_wrong ? "No steps: the text does not compile." : "Compiling…", box.width() - gap(6), Role::muted);
+    return;
+  }
   const auto& steps = app.document.shown()->steps();
   const bool narrow = is_narrow();  // then the transport stands below the dots, where the life of a value is else
   const float transport_width = narrow ? 0 : gap(45), label_width = narrow ? 0 : gap(26), edge = gap(3);

@@ -49,15 +49,77 @@ std::string values_text(const std::vector<double>& values) {
   return text + "]";
 }
 
+std::string data_text(const session::stage::Stage& run, const std::string& family) {
+  struct Words {
+    std::string_view family, along, anywhere;
+  };
+  constexpr std::array known = std::to_array<Words>({{"gaussian", "random", "random"},
+                                                     {"one-hot", "with one peak along {}", "with one peak"},
+                                                     {"ascending", "rising along {}", "rising"},
+                                                     {"descending", "falling along {}", "falling"},
+                                                     {"all-equal", "all equal", "all equal"},
+                                                     {"infinite-prefix", "masked at the first {}", "masked at the beginning"},
+                                                     {"large", "very large", "very large"},
+                                                     {"small-integers", "small whole numbers", "small whole numbers"},
+                                                     {"tiny", "tiny", "tiny"},
+                                                     {"masked-tile", "masked for a whole tile of {}", "masked for a whole tile"},
+                                                     {"infinite-peak", "infinite at one {}", "infinite at one place"},
+                                                     {"not-a-number", "no number at one {}", "no number at one place"}});
+  const auto at = family.find('@');
+  const std::string_view base = std::string_view(family).substr(0, at);
+  const auto found = std::find_if(known.begin(), known.end(), [&](const Words& each) { return each.family == base; });
+  const std::string target = at == std::string::npos ? std::string() : family.substr(at + 1);
+  if (found == known.end()) return target.empty() ? family : fmt::format("{} in {}", base, target);
+  bool runs_along = false;  // else the pattern follows another index of it
+  for (const math::Statement& statement : run.compilation->program.statements)
+    for (const Expr value : statement.map() != nullptr ? std::vector<Expr>{statement.map()->value} : statement.reduction()->values)
+      visit(value, [&](Expr e) {
+        if (!e.is(Op::read) || e.name().text() != target || !run.plane) return;
+        const auto args = e.args();
+        runs_along = runs_along || std::find(args.begin(), args.end(), index(run.plane->column)) != args.end();
+      });
+  const std::string words = runs_along ? fmt::format(fmt::runtime(found->along), run.plane->column.text()) : std::string(found->anywhere);
+  return target.empty() ? words : target + " " + words;
+}
+
 namespace {
+
+/// Places items from left to right, and below where the line has no more room for one.
+class Flow {
+ public:
+  explicit Flow(float width) : left_(ImGui::GetCursorScreenPos().x), right_(left_ + width), x_(left_), y_(ImGui::GetCursorScreenPos().y) {}
+  /// The cursor for an item that needs this width; returns what it has.
+  float place(float width, float between) {
+    const bool is_first = x_ == left_;
+    if (!is_first && x_ + between + width > right_) {
+      x_ = left_;
+      y_ += metrics().row + ImGui::GetStyle().ItemSpacing.y;
+    } else if (!is_first) {
+      x_ += between;
+    }
+    ImGui::SetCursorScreenPos({x_, y_});
+    return std::min(width, right_ - x_);
+  }
+  /// The item has been drawn.
+  void placed() { x_ = ImGui::GetItemRectMax().x; }
+  void end() const {
+    ImGui::SetCursorScreenPos({left_, y_});
+    ImGui::Dummy({1, metrics().row});
+  }
+  [[nodiscard]] ImVec2 at() const { return {x_, y_}; }
+
+ private:
+  float left_, right_, x_, y_;
+};
 
 void head(App& app, float width, bool has_title) {
   const StageView& view = app.stage;
+  Flow flow(width);
   if (has_title) {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    ImGui::SetCursorScreenPos({at.x, at.y + (metrics().row - font(Font::body_bold)->FontSize) / 2});
-    widgets::fitted("title", "STAGE", widgets::measure("STAGE", Font::body_bold).x, Role::text, Font::body_bold);
-    ImGui::SetCursorScreenPos({at.x + widgets::measure("STAGE", Font::body_bold).x + gap(3), at.y});
+    const float title = flow.place(widgets::measure("STAGE", Font::body_bold).x, 0);
+    ImGui::SetCursorScreenPos({flow.at().x, flow.at().y + (metrics().row - font(Font::body_bold)->FontSize) / 2});
+    widgets::fitted("title", "STAGE", title, Role::text, Font::body_bold);
+    flow.placed();
   }
   const auto blocks = view.stage()->blocks();
   if (!blocks.empty()) {
@@ -67,41 +129,51 @@ void head(App& app, float width, bool has_title) {
       names.push_back(blocks[k].second);
       if (blocks[k].first <= view.frame()) at = k;
     }
-    if (const auto picked = widgets::pick("block", names, at, gap(38), "Which rows the trips are about"))
+    const float room = flow.place(gap(38), gap(3));
+    if (const auto picked = widgets::pick("block", names, at, room, "Which rows the trips are about"))
       app.stage.go_to(blocks[*picked].first);
-    ImGui::SameLine(0, gap(2));
+    flow.placed();
   }
   const std::pair<const char*, const char*> items[] = {{"stage.first", icons::first},
                                                        {"stage.previous", icons::chevron_left},
                                                        {"stage.play", view.playing ? icons::pause : icons::play},
                                                        {"stage.next", icons::chevron_right},
                                                        {"stage.last", icons::last}};
+  constexpr float between = 0.5F;
+  float all = 0;  // they stay together where a line has room for them
+  for (const auto& item : items) all += widgets::button_width({}, item.second) + gap(between);
+  bool is_first = true;
   for (const auto& [command, icon] : items) {
     widgets::ButtonOptions options;
     options.icon = icon;
     options.look = widgets::Look::quiet;
+    flow.place(is_first && all <= width ? all : widgets::button_width({}, icon), gap(is_first ? 2 : between));
     command_button(app, command, command, {}, options);
-    ImGui::SameLine(0, gap(0.5F));
+    flow.placed();
+    is_first = false;
   }
   constexpr std::array<double, 4> speeds = {0.5, 1, 2, 4};
   widgets::ButtonOptions speed;
   speed.look = widgets::Look::quiet;
   speed.tip = "How fast it plays";
-  if (widgets::button("speed", fmt::format("{:g}×", view.speed), speed)) {
+  const std::string times = fmt::format("{:g}×", view.speed);
+  flow.place(widgets::button_width(times), gap(between));
+  if (widgets::button("speed", times, speed)) {
     const auto next = std::upper_bound(speeds.begin(), speeds.end(), view.speed);
     app.stage.speed = next == speeds.end() ? speeds.front() : *next;
   }
-  if (view.families().empty()) return;
+  flow.placed();
+  if (view.families().empty()) return flow.end();
   const auto at = std::find(view.families().begin(), view.families().end(), view.family());
   std::vector<std::string> names;
-  for (const std::string& each : view.families()) names.push_back("data: " + each);
-  const float room = gap(46), right = ImGui::GetWindowPos().x + width;
-  ImGui::SameLine(0, gap(2));
-  if (ImGui::GetCursorScreenPos().x + gap(20) > right) ImGui::NewLine();
+  for (const std::string& each : view.families()) names.push_back("data: " + data_text(*view.stage(), each));
   const auto number = static_cast<std::size_t>(at - view.families().begin());
-  if (const auto picked = widgets::pick("data", names, number, std::min(room, std::max(gap(20), right - ImGui::GetCursorScreenPos().x)),
-                                        "What the arguments hold"))
+  const std::string name = number < names.size() ? names[number] : std::string();
+  const float wanted = widgets::button_width(name + "  ") + gap(4);  // with the arrow
+  if (const auto picked = widgets::pick("data", names, number, flow.place(wanted, gap(2)),
+                                        "What the arguments hold: " + data_text(*view.stage(), view.family())))
     app.stage.set_family(view.families()[*picked]);
+  flow.end();
 }
 
 /// "trip 4 of 12: i 1, j 0 (pass 2)"
@@ -148,14 +220,24 @@ void breaks(App& app) {
 
 void watermark(App& app, const session::stage::Stage& stage) {
   if (!stage.unsound) return;
+  const auto& steps = app.document.shown()->steps();
+  const auto from = std::find_if(steps.begin(), steps.end(), [&](const Step& each) { return each.id == stage.unsound_from; });
+  if (from != steps.end()) {
+    widgets::wrapped(fmt::format("UNSOUND from “{}” on. This step is before it: nothing is wrong here yet.", from->title), Role::bad,
+                     Font::caption);
+    if (widgets::link("to-unsound", "Go there")) app.go_to(static_cast<std::size_t>(from - steps.begin()));
+    return;
+  }
   std::string what;
   for (const std::string& id : stage.options.breaks)
     for (const session::stage::Break& each : app.stage.breaks())
       if (each.id == id) what += (what.empty() ? "" : ", ") + each.title;
   widgets::wrapped(fmt::format("UNSOUND{}{}: what runs here is not the plan that was derived.", what.empty() ? "" : ": ", what), Role::bad,
                    Font::caption);
+  if (app.stage.has_data_of_break())
+    widgets::wrapped(fmt::format("The data were changed with it: {}. On the others it may not show.", data_text(stage, app.stage.family())),
+                     Role::muted, Font::caption);
   if (app.stage.broken().empty()) return;
-  ImGui::SameLine();
   if (widgets::link("heal", "Repair it")) app.stage.heal();
 }
 

@@ -16,6 +16,8 @@ using widgets::Box;
 [[nodiscard]] ImU32 ink_of(const App&, const std::string& tensor);
 /// "−inf", "1.25", "3.1e-08"
 [[nodiscard]] std::string number_text(double);
+/// What the data of that family are, in words: "k rising along j".
+[[nodiscard]] std::string data_text(const session::stage::Stage&, const std::string& family);
 /// "[0.2 0.7 0.1]"; the middle is left out of long ones.
 [[nodiscard]] std::string values_text(const std::vector<double>&);
 

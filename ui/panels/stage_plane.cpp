@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <vector>
 
 #include "mirror.hpp"
 #include "panels/stage_parts.hpp"
@@ -60,30 +62,51 @@ std::string range_text(std::string_view index, std::int64_t first, std::int64_t 
   return last > first ? fmt::format("{} = {} … {}", index, first, last) : fmt::format("{} = {}", index, first);
 }
 
-/// What the patterns mean: those that are there.
-void legend(const stage::Plane& plane, ImVec2 at, float width, ImU32 strong, ImU32 weak) {
-  ImDrawList& list = *ImGui::GetWindowDrawList();
-  const float side = gap(3), line = gap(4.5F);
-  const ImVec2 from = at;
-  std::string said;
-  const auto entry = [&](const char* word, const auto& draw) {
-    const float needed = side + gap(1) + widgets::measure(word, Font::caption).x + gap(2.5F);
-    if (at.x > from.x && at.x + needed > from.x + width) at = {from.x, at.y + line};
-    draw(Box{{at.x, at.y}, {at.x + side, at.y + side}});
-    widgets::draw_text(list, {at.x + side + gap(1), at.y + (side - font(Font::caption)->FontSize) / 2}, word, colour(Role::muted),
-                       Font::caption);
-    at.x += needed;
-    said += (said.empty() ? "" : ", ") + std::string(word);
+/// What the patterns mean: those that are there, in as many lines as the width needs.
+struct Legend {
+  struct Entry {
+    std::string word;
+    std::optional<stage::TileKind> kind;  ///< absent: one of how far a tile is
+    ImVec2 at;                            ///< from the legend's corner
   };
+  std::vector<Entry> entries;
+  float height = 0;
+};
+float legend_side() { return gap(3); }
+
+Legend lay_out_legend(const stage::Plane& plane, float width) {
+  Legend legend;
   for (const stage::TileKind kind : {stage::TileKind::open, stage::TileKind::mixed, stage::TileKind::masked, stage::TileKind::skipped})
-    if (std::find(plane.kinds.begin(), plane.kinds.end(), kind) != plane.kinds.end())
-      entry(word_of(kind), [&](const Box& box) {
-        pattern(list, box, kind, stage::TileProgress::done, strong, weak);
-        list.AddRect(box.min, box.max, colour(Role::muted), 0, 0, hairline());
-      });
-  entry("not yet", [&](const Box& box) { list.AddRect(box.min, box.max, colour(Role::muted), 0, 0, hairline()); });
-  entry("now", [&](const Box& box) { list.AddRect(box.min, box.max, colour(Role::accent), 0, 0, metrics().focus_ring); });
-  mirror().add("text", "legend", said, from, {from.x + width, at.y + side});
+    if (std::find(plane.kinds.begin(), plane.kinds.end(), kind) != plane.kinds.end()) legend.entries.push_back({word_of(kind), kind, {}});
+  for (const auto progress : {stage::TileProgress::not_yet, stage::TileProgress::now})
+    legend.entries.push_back({word_of(progress), std::nullopt, {}});
+  const float line = gap(4.5F);
+  ImVec2 at{0, 0};
+  for (Legend::Entry& entry : legend.entries) {
+    const float needed = legend_side() + gap(1) + widgets::measure(entry.word, Font::caption).x;
+    if (at.x > 0 && at.x + needed > width) at = {0, at.y + line};
+    entry.at = at;
+    at.x += needed + gap(2.5F);
+  }
+  legend.height = at.y + line;
+  return legend;
+}
+
+void draw_legend(const Legend& legend, ImVec2 corner, float width, ImU32 strong, ImU32 weak) {
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const float side = legend_side();
+  std::string said;
+  for (const Legend::Entry& entry : legend.entries) {
+    const ImVec2 at{corner.x + entry.at.x, corner.y + entry.at.y};
+    const Box box{at, {at.x + side, at.y + side}};
+    const bool is_now = entry.word == word_of(stage::TileProgress::now);
+    if (entry.kind) pattern(list, box, *entry.kind, stage::TileProgress::done, strong, weak);
+    list.AddRect(box.min, box.max, colour(is_now ? Role::accent : Role::muted), 0, 0, is_now ? metrics().focus_ring : hairline());
+    widgets::draw_text(list, {box.max.x + gap(1), at.y + (side - font(Font::caption)->FontSize) / 2}, entry.word, colour(Role::muted),
+                       Font::caption);
+    said += (said.empty() ? "" : ", ") + entry.word;
+  }
+  mirror().add("text", "legend", said, corner, {corner.x + width, corner.y + legend.height});
 }
 
 }  // namespace
@@ -97,7 +120,8 @@ void plane(App& app, const Box& box, float arrived) {
   const auto entity = app.colour_of(named, plane.tensor);
   const ImU32 strong = entity ? faded_entity(*entity, 0.75F) : faded(Role::text, 0.6F),
               weak = entity ? faded_entity(*entity, 0.25F) : faded(Role::text, 0.2F);
-  const float line = font(Font::caption)->FontSize + gap(1), legend_height = gap(10);
+  const Legend legend = lay_out_legend(plane, box.width());
+  const float line = font(Font::caption)->FontSize + gap(1), legend_height = legend.height + gap(1.5F);
   const std::string row_name = plane.row ? plane.row->text() : "";
   const float left =
       plane.row ? std::max(gap(3), widgets::measure(row_name, Font::caption).x) + gap(4) : 0;  // the name, and the mark of a row
@@ -155,7 +179,7 @@ void plane(App& app, const Box& box, float arrived) {
     list.AddTriangleFilled({origin.x - gap(2), y - gap(1)}, {origin.x - gap(2), y + gap(1)}, {origin.x - gap(0.5F), y},
                            colour(Role::accent));
   }
-  legend(plane, {box.min.x, origin.y + rows * cell_height + gap(1.5F)}, box.width(), strong, weak);
+  draw_legend(legend, {box.min.x, origin.y + rows * cell_height + gap(1.5F)}, box.width(), strong, weak);
 }
 
 }  // namespace fathom::ui::panels::stage_parts

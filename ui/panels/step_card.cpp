@@ -10,6 +10,7 @@
 #include "panels/choices.hpp"
 #include "panels/derivation.hpp"
 #include "panels/linked_formula.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/panels.hpp"
 #include "widgets/maths.hpp"
 #include "widgets/prose.hpp"
@@ -29,7 +30,7 @@ namespace {
 
 void heading(std::string_view words) {
   ImGui::Dummy({1, gap(1)});
-  widgets::text(words, Role::muted, Font::caption);
+  widgets::wrapped(words, Role::muted, Font::caption);
 }
 
 /// Running text with its terms; a term that is pressed is looked up.
@@ -69,7 +70,7 @@ std::string verdict_of(const Fusion& fusion) {
 
 /// The laws of the step's repairs as formulas.
 void laws(App& app, const std::vector<const Fusion*>& fusions) {
-  const float width = ImGui::GetContentRegionAvail().x, em = gap(4);
+  const float width = ImGui::GetContentRegionAvail().x, em = gap(4.5F);
   if (!app.card.laws) app.card.laws = std::make_shared<CardState::Laws>();
   CardState::Laws& made = *app.card.laws;
   if (made.version != app.document.version() || made.step != app.step() || made.width != width || made.em != em) {
@@ -123,7 +124,7 @@ void decision(App& app, const Decision& decision, widgets::Explained& explained)
   heading(fmt::format("Decision {}, made by {}", decision.site, decision.origin == Origin::by_user ? "you" : "the scheduler"));
   prose(app, explained, decision.reason, Role::muted);
   if (std::any_of(decision.alternatives.begin(), decision.alternatives.end(), [](const Alternative& each) { return each.predicted_ms; }))
-    widgets::wrapped("Times: estimated at this step, before the later ones. The preview below has that of the whole plan.", Role::muted,
+    widgets::wrapped("Times: what the scheduler compared. Rest on a choice to see what it makes of the whole plan.", Role::muted,
                      Font::caption);
   if (decision.unsound) widgets::wrapped("Refuted, and taken all the same: everything made of it carries that.", Role::bad);
   choices(app, decision);
@@ -152,7 +153,7 @@ void refusals(App& app, widgets::Explained& explained, const std::vector<Refusal
 void step_card(App& app, const Box& box) {
   widgets::begin_panel("card", box, {"This step", true});
   if (app.document.shown() == nullptr) {
-    widgets::wrapped("Nothing is compiled yet.", Role::muted);
+    nothing_shown(app, "What the step did, why it is legal and what else could be chosen appears here.");
     return widgets::end_panel();
   }
   const auto& steps = app.document.shown()->steps();

@@ -9,7 +9,9 @@
 #include "icons.hpp"
 #include "ir/units.hpp"
 #include "mirror.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/panels.hpp"
+#include "widgets/line_breaks.hpp"
 #include "words.hpp"
 
 namespace fathom::ui::panels {
@@ -60,24 +62,27 @@ std::optional<Badge> comparison_of(const std::vector<session::StepChange>& chang
   return std::nullopt;
 }
 
+/// Nothing was done, because what the step is about was refused.
+bool is_refused(const Step& step) {
+  const auto refused = [](const Alternative& each) { return each.refused.has_value(); };
+  return !step.changed && step.decision && std::any_of(step.decision->alternatives.begin(), step.decision->alternatives.end(), refused);
+}
+
 std::vector<Badge> badges_of(const Step& step, const std::string& saved, const std::vector<session::StepChange>& changes) {
   std::vector<Badge> badges;
   if (auto compared = comparison_of(changes, step.id)) badges.push_back(*std::move(compared));
   if (step.decision && step.decision->locked) badges.push_back({icons::lock, Role::muted, Font::body});
   if (step.decision && step.decision->origin == Origin::by_user) badges.push_back({"■", Role::accent, Font::caption});
+  if (is_refused(step)) badges.push_back({"⊘", Role::warn, Font::body});
   if (!saved.empty()) badges.push_back({saved, saved.substr(0, 1) == "+" ? Role::warn : Role::ok, Font::caption});
   return badges;
 }
 
 /// The title in one line, or in two where it is longer; the rest of a third is cut.
 std::vector<std::string> lines_of_title(const std::string& title, float width) {
-  if (widgets::measure(title, Font::body_bold).x <= width) return {title};
-  const char* const begin = title.c_str();
-  const char* const end = font(Font::body_bold)->CalcWordWrapPositionA(1, begin, begin + title.size(), std::max(1.0F, width));
-  std::string first(begin, end), rest(end);
-  rest.erase(0, rest.find_first_not_of(' '));
-  if (first.empty()) return {widgets::cut_to(title, width, Font::body_bold)};
-  return {first, widgets::cut_to(rest, width, Font::body_bold)};
+  const std::vector<widgets::BrokenLine> lines = widgets::lines_within(title, width, Font::body_bold);
+  if (lines.size() == 1) return {title};
+  return {title.substr(0, lines[0].end), widgets::cut_to(title.substr(lines[1].begin), width, Font::body_bold)};
 }
 
 void row(App& app, std::size_t number, double most, const std::vector<session::StepChange>& changes) {
@@ -144,14 +149,20 @@ void only_in_other_plan(const App& app, const std::vector<session::StepChange>& 
 void steps(App& app, const Box& box) {
   widgets::begin_panel("steps", box, {"Steps", true});
   if (app.document.shown() == nullptr) {
-    widgets::wrapped(app.document.diagnostics().empty() ? "Compiling…" : "The steps appear as soon as the text compiles.", Role::muted);
+    nothing_shown(app, "The steps appear here as soon as the text compiles.");
     return widgets::end_panel();
   }
   widgets::field("filter", {}, app.view.filter, "filter steps");
   widgets::checkbox("only-changed", "changed only", app.view.only_changed);
   const std::string_view head = "intermediates stored";
-  ImGui::SameLine(ImGui::GetContentRegionMax().x - widgets::measure(head, Font::caption).x);
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (metrics().row - font(Font::caption)->FontSize) / 2);
+  const float head_at = ImGui::GetContentRegionMax().x - widgets::measure(head, Font::caption).x;
+  const bool has_room = ImGui::GetWindowPos().x + head_at > ImGui::GetItemRectMax().x + gap(2);
+  if (has_room) {
+    ImGui::SameLine(head_at);
+    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (metrics().row - font(Font::caption)->FontSize) / 2);
+  } else {
+    ImGui::SetCursorPosX(head_at);
+  }
   widgets::text(head, Role::muted, Font::caption);
   ImGui::BeginChild("##list");
   const auto& all = app.document.shown()->steps();

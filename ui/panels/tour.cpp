@@ -7,6 +7,7 @@
 
 #include "mirror.hpp"
 #include "panels/panels.hpp"
+#include "widgets/line_breaks.hpp"
 
 namespace fathom::ui::panels {
 namespace {
@@ -37,9 +38,8 @@ void tour(App& app) {
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   const Box place = item == nullptr ? Box{{screen.x / 2, screen.y / 3}, {screen.x / 2, screen.y / 3}} : Box{item->min, item->max};
   const float width = std::min(gap(80), screen.x - gap(4)), inner = width - 2 * gap(3);
-  ImFont* face = font(Font::body);
   const std::string_view words = stops[number].sentence;
-  const float text_height = face->CalcTextSizeA(face->FontSize, FLT_MAX, inner, words.data(), words.data() + words.size()).y;
+  const float text_height = static_cast<float>(widgets::lines_within(words, inner, Font::body).size()) * font(Font::body)->FontSize;
   const ImVec2 size{width, text_height + metrics().row + 2 * gap(2) + gap(3)};
   ImGui::SetNextWindowPos(place_beside(place, size));
   ImGui::SetNextWindowSize(size);
@@ -64,6 +64,10 @@ void tour(App& app) {
   next.look = widgets::Look::primary;
   const bool goes_on = widgets::button("next", is_last ? "Done" : "Next", next);
   ImGui::SameLine();
+  widgets::ButtonOptions back;
+  back.look = widgets::Look::quiet;
+  const bool goes_back = number > 0 && widgets::button("back", "Back", back);
+  if (number > 0) ImGui::SameLine();
   widgets::ButtonOptions skip;
   skip.look = widgets::Look::quiet;
   skip.shortcut = "Esc";
@@ -73,6 +77,7 @@ void tour(App& app) {
   widgets::text(fmt::format("{} of {}", number + 1, stops.size()), Role::muted, Font::caption);
   ImGui::End();
   if (goes_on) next_stop(app);
+  if (goes_back) previous_stop(app);
   if (ends) end_tour(app);
 }
 

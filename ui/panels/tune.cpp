@@ -1,7 +1,9 @@
 // The Tune workspace: decisions, plots above the table of runs, what to take away.
 #include <algorithm>
+#include <array>
 
 #include "mirror.hpp"
+#include "panels/alone.hpp"
 #include "panels/panels.hpp"
 #include "panels/tune_parts.hpp"
 
@@ -9,6 +11,7 @@ namespace fathom::ui::panels {
 namespace {
 
 constexpr float base_width = 320, wide_width = 480;  // gaps: 1280 and 1920
+constexpr float least_for_columns = 300;             // gaps: in a narrower window the table has no room between the others
 
 /// From the width that the outer columns have on a small screen to that on a large one.
 float usual_part(float width, float small, float large) {
@@ -24,10 +27,16 @@ void outer_splitter(std::string_view id, const Box& box, float part, float& kept
   if (at != before) kept = from_right ? 1 - at : at;
 }
 
+constexpr std::array tune_panels = std::to_array<PanelEntry>({{"tune/decisions", "Decisions", tune_decisions},
+                                                              {"tune/plots", "Plots", tune_plots},
+                                                              {"tune/trials", "Trials", tune_trials},
+                                                              {"tune/run", "This run", tune_card}});
+
 }  // namespace
 
 void tune(App& app, const Box& box) {
   const MirrorScope scope("tune");
+  if (draw_alone(app, box, tune_panels, "tune/trials", least_for_columns)) return;
   TuneView& view = app.view.tune;
   const float between = gap(2), width = box.width();
   const float left_part = view.left > 0 ? view.left : usual_part(width, 75, 90),

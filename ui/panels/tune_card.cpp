@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <vector>
 
 #include "code_lines.hpp"
 #include "command.hpp"
@@ -23,12 +25,17 @@ void small_head(std::string_view words) {
   widgets::text(words, Role::muted, Font::caption);
 }
 
-/// A label, a bar, the numbers that it is made of.
-void use_bar(std::string_view id, std::string_view label, double used, double of) {
+struct Use {
+  std::string_view id, label;
+  double used = 0, of = 0;
+  [[nodiscard]] std::string numbers() const { return fmt::format("{} of {}", bytes_text(used), bytes_text(of)); }
+};
+
+/// A label, a bar, the numbers that it is made of, which have the same width in all of them.
+void use_bar(const Use& use, float label_width, float numbers_width) {
+  const auto& [id, label, used, of] = use;
   const float width = ImGui::GetContentRegionAvail().x, start = ImGui::GetCursorPosX();
-  const float label_width = gap(30);
-  const std::string numbers = fmt::format("{} of {}", bytes_text(used), bytes_text(of));
-  const float numbers_width = widgets::measure(numbers, Font::code).x;
+  const std::string numbers = use.numbers();
   widgets::text(label);
   ImGui::SameLine(start + label_width);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -47,14 +54,36 @@ void use_bar(std::string_view id, std::string_view label, double used, double of
 void uses(const TrialPlan& plan) {
   const auto target = target_named(plan.asked.target);
   if (!target) return;
-  small_head("What the plan uses of one core of the target, predicted");
+  const bool has_shared = has_shared_memory(*target);
+  std::vector<Use> all;
   if (plan.register_bytes > 0 && target->registers_bytes > 0)
-    use_bar("registers", "registers", plan.register_bytes, target->registers_bytes);
-  if (target->shared_bytes > 0) {
-    const bool has_shared =
-        std::any_of(target->spaces.begin(), target->spaces.end(), [](Symbol space) { return space.text() == "shared"; });
-    use_bar("on-chip", has_shared ? "shared memory" : "cache", plan.cost.on_chip_bytes, static_cast<double>(target->shared_bytes));
+    all.push_back({"registers", "registers", plan.register_bytes, static_cast<double>(target->registers_bytes)});
+  if (target->shared_bytes > 0)
+    all.push_back({"on-chip", has_shared ? "shared memory" : "cache", plan.cost.on_chip_bytes, static_cast<double>(target->shared_bytes)});
+  if (all.empty()) return;
+  small_head(fmt::format("What the finished kernel uses of one {} of the target, predicted", has_shared ? "workgroup" : "core"));
+  float labels = 0, numbers = 0;
+  for (const Use& each : all) {
+    labels = std::max(labels, widgets::measure(each.label, Font::body).x + gap(3));
+    numbers = std::max(numbers, widgets::measure(each.numbers(), Font::code).x);
   }
+  for (const Use& each : all) use_bar(each, labels, numbers);
+  widgets::wrapped(
+      "Counted after the last step. An earlier step, as Explore and Learn show it, counts its own program: without panels and "
+      "partial sums that come later, with tiles that are gone by then.",
+      Role::muted, Font::caption);
+}
+
+/// What the prediction supposes, and what the run had of it.
+void prediction_of(const Trial& trial) {
+  const auto target = target_named(trial.plan.asked.target);
+  if (!target || trial.plan.choices.empty()) return;
+  std::string words = fmt::format("Predicted {} for {}, as {} is described", milliseconds_text(trial.plan.cost.ms), machine_of(*target),
+                                  trial.plan.asked.target);
+  for (const auto& [key, value] : trial.outcome.conditions)
+    if (key == "threads") words += fmt::format("; the run had {} thread{}", value, value == "1" ? "" : "s");
+  widgets::wrapped(words + ".", Role::muted, Font::caption);
+  widgets::tip(rates_of(*target));
 }
 
 void time_of(const App& app, const Trial& trial) {
@@ -69,9 +98,17 @@ void time_of(const App& app, const Trial& trial) {
   const Trial* unfused = nullptr;
   for (const Trial& each : app.trials.all())
     if (each.is_unfused && each.is_ok() && each.number != trial.number && are_comparable(each.plan, trial.plan)) unfused = &each;
-  if (unfused != nullptr && !trial.is_unfused)
+  if (unfused == nullptr || trial.is_unfused) return;
+  const Contest* in_turn = app.trials.contest(trial.number, unfused->number);
+  if (in_turn != nullptr && in_turn->outcome.ratio) {
+    const auto name = [&](int number) { return number == trial.number ? "this run" : "nothing fused"; };
+    std::string words = session::sentence_of(*in_turn->outcome.ratio, name(in_turn->first), name(in_turn->second));
+    words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
+    widgets::wrapped(words);
+  } else {
     widgets::wrapped(fmt::format("{:.2f}× as fast as nothing fused (run {}; not in turn: compare them for an interval).",
                                  unfused->outcome.measured->ms / measured.ms, unfused->number));
+  }
 }
 
 void verdict(const Trial& trial) {
@@ -132,13 +169,17 @@ void the_run(App& app) {
     if (app.document.shown() == nullptr) return widgets::wrapped("Nothing is compiled yet.", Role::muted);
     const TrialPlan plan = plan_of(app.document.shown()->compilation());
     widgets::text(milliseconds_text(plan.cost.ms), Role::text, Font::head);
-    widgets::wrapped(fmt::format("The open plan, predicted for {}. No run is selected.", plan.asked.target), Role::muted);
+    widgets::wrapped(fmt::format("The open plan, predicted for {}, as {} is described. No run is selected.",
+                                 machine_of(app.document.shown()->compilation().target), plan.asked.target),
+                     Role::muted);
+    widgets::tip(rates_of(app.document.shown()->compilation().target));
     return uses(plan);
   }
   const std::string apart = apartness(app, trial->plan);
   widgets::text(fmt::format("Run {}{}", trial->number, apart.empty() ? "" : fmt::format(", {}", apart)),
                 apart.empty() ? Role::muted : Role::warn, Font::caption);
   if (trial->outcome.measured) time_of(app, *trial);
+  prediction_of(*trial);
   verdict(*trial);
   if (trial->plan.choices.empty()) return;
   if (!apart.empty())
@@ -176,6 +217,10 @@ void make_lines(App& app, const std::string& text) {
 void preview_text(App& app, float height) {
   const std::string* text = app.exporter.preview(app.document);
   if (text == nullptr) return widgets::wrapped("The text is being made…", Role::muted);
+  if (app.exporter.chosen().summary != nullptr) {
+    const MirrorScope scope("preview");
+    return widgets::wrapped(*text);
+  }
   const TuneState::Previewed wanted{app.document.version(), app.exporter.kind, current_theme()};
   if (app.tune.lines.empty() || !(app.tune.previewed == wanted)) {
     app.tune.previewed = wanted;

@@ -12,10 +12,10 @@
 namespace fathom::ui::panels {
 namespace {
 
-bool is_mine(const Decision& decision) { return decision.origin == Origin::by_user; }
+bool is_own_choice(const Decision& decision) { return decision.origin == Origin::by_user; }
 
 /// Words on the left, on the right the choice with its marks.
-void decision_row(App& app, const Decision& decision, const std::string& words) {
+void decision_row(App& app, const Decision& decision, const std::string& words, const std::string& lost) {
   const bool is_open = app.tune.open_site == decision.site;
   const widgets::Pressable state = widgets::pressable(decision.site, {ImGui::GetContentRegionAvail().x, metrics().row});
   const Box& box = state.box;
@@ -30,22 +30,24 @@ void decision_row(App& app, const Decision& decision, const std::string& words) 
     right -= gap(1);
   };
   if (decision.locked) mark(icons::lock, Role::muted);
-  if (is_mine(decision)) mark("↺", Role::accent);
+  if (is_own_choice(decision)) mark("↺", Role::accent);
   const float left = box.min.x + gap(1);
   widgets::draw_text(list, {left, centred(Font::body)}, is_open ? "▾" : "▸", colour(Role::muted), Font::body);
-  const float words_at = left + gap(4), room = right - words_at, widest_choice = room * 0.55F;
-  const std::string choice = widgets::cut_to(decision.choice, widest_choice, Font::code);
-  const float choice_width = widgets::measure(choice, Font::code).x;
-  widgets::draw_text(list, {right - choice_width, centred(Font::code)}, choice, colour(decision.unsound ? Role::bad : Role::text),
-                     Font::code);
+  const float words_at = left + gap(4), room = right - words_at, widest_choice = room * (lost.empty() ? 0.55F : 0.75F);
+  const Font face = lost.empty() ? Font::code : Font::caption;
+  const std::string choice = widgets::cut_to(lost.empty() ? decision.choice : lost, widest_choice, face);
+  const float choice_width = widgets::measure(choice, face).x;
+  const Role ink = decision.unsound ? Role::bad : lost.empty() ? Role::text : Role::muted;
+  widgets::draw_text(list, {right - choice_width, centred(face)}, choice, colour(ink), face);
   widgets::draw_text(list, {words_at, centred(Font::body)}, widgets::cut_to(words, room - choice_width - gap(2), Font::body),
-                     colour(Role::text), Font::body);
+                     colour(lost.empty() ? Role::text : Role::muted), Font::body);
   widgets::focus_ring(box, state.focused);
-  widgets::tip(fmt::format("{}: {}{}{}\n{}", words, decision.choice, is_mine(decision) ? ", chosen by you" : "",
-                           decision.locked ? ", locked" : "", decision.reason));
+  widgets::tip(fmt::format("{}: {}{}{}{}\n{}", words, decision.choice, is_own_choice(decision) ? ", chosen by you" : "",
+                           decision.locked ? ", locked" : "", lost.empty() ? "" : ", " + lost, decision.reason));
   mirror().add("row", decision.site,
-               fmt::format("{} {}{}{}", words, decision.choice, is_mine(decision) ? " ↺" : "", decision.locked ? " locked" : ""), box.min,
-               box.max, true, is_open);
+               fmt::format("{} {}{}{}", words, lost.empty() ? decision.choice : lost, is_own_choice(decision) ? " ↺" : "",
+                           decision.locked ? " locked" : ""),
+               box.min, box.max, true, is_open);
   if (!state.pressed) return;
   app.tune.open_site = is_open ? "" : decision.site;
   const auto& steps = app.document.shown()->steps();
@@ -62,18 +64,20 @@ void tune_decisions(App& app, const Box& box) {
     return widgets::end_panel();
   }
   const Record& record = app.document.shown()->compilation().record;
-  const auto mine = std::count_if(record.decisions.begin(), record.decisions.end(), is_mine);
+  const auto mine = std::count_if(record.decisions.begin(), record.decisions.end(), is_own_choice);
   widgets::text(fmt::format("{} of {} mine", mine, record.decisions.size()), Role::muted, Font::caption);
   if (record.decisions.empty()) widgets::wrapped("Nothing could be done otherwise in this plan.", Role::muted);
   bool some_is_open = false;
   for (const Decision& decision : record.decisions) {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap(2), 0});
-    decision_row(app, decision, session::words_of_site(record, decision.site));
+    const std::string lost = session::lost_effect(record, decision);
+    decision_row(app, decision, session::words_of_site(record, decision.site), lost);
     ImGui::PopStyleVar();
     if (app.tune.open_site != decision.site) continue;
     some_is_open = true;
     ImGui::Indent(gap(4));
     widgets::wrapped(decision.reason, Role::muted, Font::caption);
+    if (!lost.empty()) widgets::wrapped(fmt::format("In this plan it has no effect: {}.", lost), Role::muted, Font::caption);
     if (decision.unsound) widgets::wrapped("Refuted, and taken all the same: everything made of it carries that.", Role::bad);
     choices(app, decision);
     ImGui::Dummy({gap(1), gap(1)});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfloat>
 #include <cmath>
 
 #include "ir/units.hpp"
@@ -24,7 +25,7 @@ struct PlotEntry {
   const char* id;
   const char* title;
 };
-constexpr std::array entries = std::to_array<PlotEntry>(
+constexpr std::array plot_entries = std::to_array<PlotEntry>(
     {{TunePlot::times, "times", "Times"}, {TunePlot::roofline, "roofline", "Roofline"}, {TunePlot::traffic, "traffic", "Traffic"}});
 
 constexpr std::size_t most_drawn = 600;  ///< more points than that are no picture: the newest are drawn
@@ -62,12 +63,13 @@ bool wants_log(const std::vector<const Trial*>& runs) {
   return high > far_apart * low;
 }
 
-/// Runs that give a number as discs with their intervals, predictions as diamonds, a cross where a run failed; the best so far as steps.
+/// Runs that give a number as discs with their intervals, predictions as diamonds, a cross where a run failed; the lowest median so far as
+/// steps.
 PlotContent times_of(const App& app, const std::vector<const Trial*>& runs, std::vector<int>& numbers) {
   PlotContent content;
   content.x = {"run", false, true, [](double value) { return fmt::format("{:.0f}", value); }};
   content.y = {"time of a launch", wants_log(runs), false, milliseconds_text};
-  double best = INFINITY;
+  double best = INFINITY;  // a median: which plan is the faster one a comparison in turn says
   widgets::PlotLine best_line{{}, Role::ok, false, true, false, {}};
   for (const Trial* each : runs) {
     const double x = each->number;
@@ -93,7 +95,7 @@ PlotContent times_of(const App& app, const std::vector<const Trial*>& runs, std:
   }
   if (!best_line.points.empty()) {
     best_line.points.emplace_back(std::max<double>(runs.back()->number, best_line.points.back().first) + 0.4, best);
-    best_line.words = fmt::format("best so far {}", milliseconds_text(best));
+    best_line.words = fmt::format("lowest median so far {}", milliseconds_text(best));
     content.lines.push_back(std::move(best_line));
   }
   // The least work of any of the plans at the target's full rates.
@@ -198,17 +200,29 @@ bool is_drawn(const App& app) {
 }
 
 /// What the marks are; colours are not alone.
-void legend(const App& app, bool has_runs) {
+std::string legend_of(const App& app) {
+  const std::string machine = machine_of(app.document.shown()->compilation().target);
   switch (app.view.tune.plot) {
     case TunePlot::times:
-      return widgets::text("● measured, with 20th to 80th percentile   ◆ predicted   ✕ failed", Role::muted, Font::caption);
+      return fmt::format("● measured, with 20th to 80th percentile   ◆ predicted for {}   ✕ failed", machine);
     case TunePlot::roofline:
-      return widgets::text(has_runs ? "◆ open plan, predicted   ● measured   Roofs: the target's description"
-                                    : "◆ open plan, predicted   Roofs: the target's description",
-                           Role::muted, Font::caption);
+      return fmt::format("◆ open plan, predicted{}   Roofs: the target's description, {}", app.trials.all().empty() ? "" : "   ● measured",
+                         machine);
     case TunePlot::traffic:
-      return widgets::text("Bytes to and from main memory of the whole program, as the cost record has them", Role::muted, Font::caption);
+      return "Bytes to and from main memory of the whole program, as the cost record has them";
   }
+  return {};
+}
+
+float height_of_legend(const App& app, float width) {
+  if (!is_drawn(app)) return font(Font::caption)->FontSize;
+  ImFont* face = font(Font::caption);
+  return face->CalcTextSizeA(face->FontSize, FLT_MAX, width, legend_of(app).c_str()).y;
+}
+
+void legend(const App& app) {
+  widgets::wrapped(legend_of(app), Role::muted, Font::caption);
+  if (app.view.tune.plot != TunePlot::traffic) widgets::tip(rates_of(app.document.shown()->compilation().target));
 }
 
 void draw_runs(App& app, TunePlot which, ImVec2 size) {
@@ -231,7 +245,7 @@ void draw_runs(App& app, TunePlot which, ImVec2 size) {
 void tune_plots(App& app, const Box& box) {
   widgets::begin_panel("plots", box, {"", false});
   ImGui::SetCursorScreenPos({box.min.x + gap(2), box.min.y});
-  for (const PlotEntry& entry : entries) {
+  for (const PlotEntry& entry : plot_entries) {
     if (widgets::tab(entry.id, entry.title, app.view.tune.plot == entry.plot)) app.view.tune.plot = entry.plot;
     ImGui::SameLine(0, 0);
   }
@@ -240,7 +254,8 @@ void tune_plots(App& app, const Box& box) {
     widgets::wrapped("Nothing is compiled yet.", Role::muted);
     return widgets::end_panel();
   }
-  const ImVec2 size{box.width() - 2 * gap(3), box.height() - metrics().panel_head - gap(4) - font(Font::caption)->FontSize};
+  const float width = box.width() - 2 * gap(3), below = height_of_legend(app, width);
+  const ImVec2 size{width, box.height() - metrics().panel_head - gap(4) - below};
   if (app.view.tune.plot == TunePlot::traffic) {
     const widgets::PlotEvents events = widgets::plot("plot", traffic_of(app), size);
     if (events.chosen) app.go_to(*events.chosen);
@@ -248,8 +263,8 @@ void tune_plots(App& app, const Box& box) {
     draw_runs(app, app.view.tune.plot, size);
   }
   if (is_drawn(app)) {
-    ImGui::SetCursorScreenPos({box.min.x + gap(3), box.max.y - gap(1.5F) - font(Font::caption)->FontSize});
-    legend(app, !app.trials.all().empty());
+    ImGui::SetCursorScreenPos({box.min.x + gap(3), box.max.y - gap(1.5F) - below});
+    legend(app);
   }
   widgets::end_panel();
 }

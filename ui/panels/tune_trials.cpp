@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "command.hpp"
 #include "command_button.hpp"
@@ -27,13 +28,15 @@ struct Column {
   bool is_number;
 };
 constexpr std::array columns = std::to_array<Column>({{TrialColumn::number, "number", "#", 9, 10, true},
-                                                      {TrialColumn::plan, "plan", "plan, against the best", 0, 0, false},
+                                                      {TrialColumn::plan, "plan", "plan", 0, 0, false},
                                                       {TrialColumn::predicted, "predicted", "predicted", 18, 20, true},
                                                       {TrialColumn::measured, "measured", "measured", 18, 60, true},
                                                       {TrialColumn::error, "error", "max error", 18, 40, true},
                                                       {TrialColumn::state, "state", "state", 24, 27, false}});
 constexpr float wide_from = 210;  ///< gaps
 constexpr float pick_width = 7;
+constexpr float least_plan = 24;                                                     ///< of the column that takes what the others leave
+constexpr std::array left_out_first = {TrialColumn::error, TrialColumn::predicted};  ///< where there is no room for all
 
 bool passes_filter(const Trial& trial, TrialFilter filter) {
   return filter == TrialFilter::all || (filter == TrialFilter::ok ? trial.is_ok() : trial.has_failed());
@@ -60,16 +63,15 @@ std::string text_key(const Trial& trial, TrialColumn column, const Trial* refere
 }
 
 /// The run that differences are taken from: the best of the open program, else its first.
-int reference_for(const App& app) {
-  if (app.document.shown() == nullptr) return 0;
-  const Trial* first = nullptr;
-  const Trial* best = nullptr;
-  for (const Trial& each : app.trials.all()) {
-    if (each.plan.choices.empty() || !apartness(app, each.plan).empty()) continue;
-    if (first == nullptr) first = &each;
-    if (each.is_ok() && (best == nullptr || each.outcome.measured->ms < best->outcome.measured->ms)) best = &each;
-  }
-  return best != nullptr ? best->number : first != nullptr ? first->number : 0;
+void find_reference(App& app) {
+  app.tune.standing = {};
+  app.tune.reference = 0;
+  const auto& all = app.trials.all();
+  const auto first = std::find_if(all.begin(), all.end(),
+                                  [&](const Trial& each) { return !each.plan.choices.empty() && apartness(app, each.plan).empty(); });
+  if (app.document.shown() == nullptr || first == all.end()) return;
+  app.tune.standing = app.trials.standing(first->plan);
+  app.tune.reference = app.tune.standing.best != 0 ? app.tune.standing.best : first->number;
 }
 
 void sort_rows(App& app) {
@@ -97,7 +99,7 @@ void list_rows(App& app) {
   if (app.tune.is_listed && app.tune.listed == wanted) return;
   app.tune.listed = wanted;
   app.tune.is_listed = true;
-  app.tune.reference = reference_for(app);
+  find_reference(app);
   app.tune.rows.clear();
   for (std::size_t i = 0; i < app.trials.all().size(); ++i)
     if (passes_filter(app.trials.all()[i], view.filter)) app.tune.rows.push_back(i);
@@ -118,13 +120,28 @@ Role role_of_trial(const Trial& trial) {
   return trial.is_ok() ? Role::ok : trial.outcome.kind == RunKind::inconclusive ? Role::warn : Role::bad;
 }
 
+/// Of the run that the others are compared with.
+std::string standing_text(const App& app) {
+  const Standing& standing = app.tune.standing;
+  if (standing.best == 0) return "the first";
+  if (standing.rival == 0) return "the best";
+  return standing.is_tied ? "one of the best" : "best so far";
+}
+
+/// Why the best is not called so without more words; empty: it is.
+std::string standing_note(const App& app) {
+  const Standing& standing = app.tune.standing;
+  if (standing.rival == 0) return {};
+  if (standing.is_tied) return fmt::format("In turn no difference between runs {} and {} is seen.", standing.best, standing.rival);
+  return fmt::format("Run {} is best so far, within noise of run {}: pick both and compare them.", standing.best, standing.rival);
+}
+
 std::string plan_text(const App& app, const Trial& trial) {
   if (trial.plan.choices.empty())
     return trial.state == TrialState::done ? "the plan was not made" : trial.state == TrialState::queued ? "waits" : "being compiled";
   if (const std::string apart = apartness(app, trial.plan); !apart.empty()) return apart;
   const Trial* reference = app.trials.find(app.tune.reference);
-  if (reference == nullptr || reference->number == trial.number)
-    return reference != nullptr && reference->is_ok() ? "the best" : "the first";
+  if (reference == nullptr || reference->number == trial.number) return fmt::format("{}: {}", standing_text(app), own_choices_text(trial));
   const std::string difference = difference_text(trial.plan, reference->plan);
   return trial.is_unfused ? "nothing fused: " + difference : difference;
 }
@@ -155,14 +172,18 @@ std::string cell_text(const App& app, const Trial& trial, TrialColumn column, bo
 
 /// Left edge and width of every column.
 std::array<std::pair<float, float>, columns.size()> places(float left, float width, bool is_wide) {
-  std::array<std::pair<float, float>, columns.size()> out;
+  std::array<float, columns.size()> own{};
   float fixed = 0;
-  for (const Column& each : columns) fixed += gap(is_wide ? each.wide_width : each.width);
+  for (std::size_t i = 0; i < columns.size(); ++i) fixed += own[i] = gap(is_wide ? columns[i].wide_width : columns[i].width);
+  for (const TrialColumn each : left_out_first)
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (columns[i].column == each && width - fixed < gap(least_plan)) fixed -= std::exchange(own[i], 0.0F);
+  std::array<std::pair<float, float>, columns.size()> out;
   float x = left;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const float own = columns[i].width > 0 ? gap(is_wide ? columns[i].wide_width : columns[i].width) : std::max(gap(8), width - fixed);
-    out[i] = {x, own};
-    x += own;
+    const float whole = columns[i].width > 0 ? own[i] : std::max(gap(8), width - fixed);
+    out[i] = {x, whole};
+    x += whole;
   }
   return out;
 }
@@ -173,10 +194,15 @@ void header(App& app, float width, bool is_wide) {
   const auto where = places(start.x + gap(pick_width), width - gap(pick_width), is_wide);
   ImDrawList& list = *ImGui::GetWindowDrawList();
   for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (where[i].second <= 0) continue;
     ImGui::SetCursorScreenPos({where[i].first, start.y});
     const bool sorted = view.sort == columns[i].column;
     const widgets::Pressable state = widgets::pressable(fmt::format("sort.{}", columns[i].id), {where[i].second, metrics().row});
-    const std::string title = std::string(columns[i].title) + (sorted ? (view.descending ? " ▾" : " ▴") : "");
+    const bool has_reference = columns[i].column == TrialColumn::plan && app.tune.reference != 0;
+    const std::string words = has_reference ? fmt::format("plan, against run {}", app.tune.reference) : columns[i].title;
+    const std::string sign = sorted ? (view.descending ? " ▾" : " ▴") : "";
+    const std::string title =
+        widgets::cut_to(words, where[i].second - gap(2) - widgets::measure(sign, Font::caption).x, Font::caption) + sign;
     const ImVec2 extent = widgets::measure(title, Font::caption);
     const float x = columns[i].is_number ? state.box.max.x - gap(1.5F) - extent.x : state.box.min.x + gap(1.5F);
     widgets::draw_text(list, {x, state.box.min.y + (state.box.height() - extent.y) / 2}, title,
@@ -191,9 +217,11 @@ void header(App& app, float width, bool is_wide) {
   ImGui::SetCursorScreenPos({start.x, start.y + metrics().row + gap(0.5F)});
 }
 
-std::string tip_of(const Trial& trial) {
+std::string tip_of(const App& app, const Trial& trial) {
   std::string words = fmt::format("Run {}: {}", trial.number, word_of(trial));
   if (!trial.outcome.says.empty()) words += "\n" + trial.outcome.says;
+  if (!trial.plan.choices.empty()) words += "\n" + plan_text(app, trial);
+  if (trial.number == app.tune.standing.best) words += "\n" + standing_note(app);
   if (!trial.plan.sizes.empty()) words += fmt::format("\n{} on {}", trial.plan.sizes, trial.plan.asked.target);
   return words;
 }
@@ -238,6 +266,7 @@ void table_row(App& app, const Trial& trial, float width, bool is_wide) {
   const bool is_apart = !apartness(app, trial.plan).empty();
   std::string words;
   for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (where[i].second <= 0) continue;
     const std::string whole = cell_text(app, trial, columns[i].column, is_wide);
     words += (words.empty() ? "" : "  ") + whole;
     const Font which = columns[i].is_number ? Font::code : Font::caption;
@@ -248,7 +277,7 @@ void table_row(App& app, const Trial& trial, float width, bool is_wide) {
     widgets::draw_text(list, {x, box.min.y + (box.height() - extent.y) / 2}, shown, colour(role), which);
   }
   widgets::focus_ring(box, state.focused);
-  widgets::tip(tip_of(trial));
+  if (state.hovered) widgets::tip(tip_of(app, trial));
   mirror().add("row", id, words, box.min, box.max, true, selected);
   if (state.pressed) app.view.tune.selected = trial.number;
 }
@@ -289,13 +318,13 @@ void reveal_selected(App& app, float row_height) {
 }
 
 void filters(App& app) {
-  struct Entry {
+  struct FilterEntry {
     TrialFilter filter;
     const char* id;
   };
   static constexpr std::array entries =
-      std::to_array<Entry>({{TrialFilter::all, "all"}, {TrialFilter::ok, "ok"}, {TrialFilter::failed, "failed"}});
-  for (const Entry& entry : entries) {
+      std::to_array<FilterEntry>({{TrialFilter::all, "all"}, {TrialFilter::ok, "ok"}, {TrialFilter::failed, "failed"}});
+  for (const FilterEntry& entry : entries) {
     const auto count = std::count_if(app.trials.all().begin(), app.trials.all().end(),
                                      [&](const Trial& each) { return passes_filter(each, entry.filter); });
     widgets::ButtonOptions options;
@@ -305,6 +334,24 @@ void filters(App& app) {
       app.view.tune.filter = entry.filter;
     ImGui::SameLine(0, gap(1));
   }
+}
+
+/// Two buttons at the right of what stands in the line, or in lines of their own where there is no room.
+void run_buttons(App& app, float start, float width) {
+  const char* label = "Run this plan";
+  const char* other = "Nothing fused";
+  const float first = widgets::button_width(label, icons::play), second = widgets::button_width(other);
+  const float room = start + width - ImGui::GetCursorPosX();
+  if (first + second + gap(1) <= room)
+    ImGui::SetCursorPosX(start + width - first - second - gap(1));
+  else
+    ImGui::NewLine();
+  widgets::ButtonOptions run;
+  run.icon = icons::play;
+  run.look = widgets::Look::primary;
+  command_button(app, "run", "run.plan", label, run);
+  if (first + second + gap(1) <= width) ImGui::SameLine(0, gap(1));
+  command_button(app, "unfused", "run.unfused", other);
 }
 
 /// What runs now and for how long it may.
@@ -321,18 +368,9 @@ std::string progress_of(const App& app) {
 }
 
 void head_line(App& app, float width) {
-  const float start = ImGui::GetCursorPosX(), top = ImGui::GetCursorPosY();
+  const float start = ImGui::GetCursorPosX();
   filters(app);
-  const char* label = "Run this plan";
-  const char* other = "Nothing fused";
-  const float buttons = widgets::button_width(label, icons::play) + widgets::button_width(other) + gap(1);
-  ImGui::SetCursorPos({start + std::max(gap(50), width - buttons), top});
-  widgets::ButtonOptions run;
-  run.icon = icons::play;
-  run.look = widgets::Look::primary;
-  command_button(app, "run", "run.plan", label, run);
-  ImGui::SameLine(0, gap(1));
-  command_button(app, "unfused", "run.unfused", other);
+  run_buttons(app, start, width);
   if (!app.trials.is_busy()) return;
   widgets::text(progress_of(app), Role::muted, Font::caption);
   ImGui::SameLine();
@@ -347,6 +385,7 @@ void comparison_line(App& app, float width) {
   std::string words = picked.size() == 2   ? fmt::format("A is run {}, B is run {}. C compares them in turn.", picked[0], picked[1])
                       : picked.size() == 1 ? fmt::format("A is run {}. Pick a second row to compare.", picked[0])
                                            : "Pick two rows to compare: both run in turn.";
+  if (const std::string note = standing_note(app); picked.empty() && !note.empty()) words = note;
   Role role = Role::muted;
   if (contest != nullptr) {
     role = Role::text;

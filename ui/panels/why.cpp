@@ -59,9 +59,10 @@ std::string what_it_is(const Fusion& fusion) {
       return fmt::format("{} reads {}, which only decides whether there is a result.", name, listed(fusion.producers));
     case FusionKind::repaired:
       return fmt::format(
-          "{} needs {} of the whole row, and in one loop it has only that of the keys so far. What it has kept is repaired "
-          "whenever that changes.",
-          name, listed(fusion.producers));
+          "{} needs {} of the whole row, and in one loop it has only what came so far. What it has kept is repaired "
+          "whenever that changes.{}",
+          name, listed(fusion.producers),
+          fusion.delayed.empty() ? "" : " What can wait is applied once, at the end: `" + fusion.delayed + "`.");
   }
   return name;
 }
@@ -98,9 +99,16 @@ WhyState::Made& made_equation(App& app, const session::RepairQuestion& question)
   made->written = written;
   made->em = em;
   made->width = width;
-  made->kept = widgets::lay_out_relation(symbol(Symbol("acc")), "=", question.kept, em, width);
-  if (!written.empty()) made->box = widgets::lay_out(own->written, em);
-  made->wanted = widgets::lay_out_relation({}, "=", question.wanted, em, width);
+  const auto lay_out = [&](float size) {
+    made->kept = widgets::lay_out_relation(symbol(Symbol("acc")), "=", question.kept, size, width);
+    if (!written.empty()) made->box = widgets::lay_out(own->written, size);
+    made->wanted = widgets::lay_out_relation({}, "=", question.wanted, size, width);
+  };
+  lay_out(em);
+  // They differ in their last letters: rather smaller than cut off.
+  constexpr float least_part = 0.7F;
+  const float widest = std::max(made->kept.width, made->wanted.width);
+  if (widest > width) lay_out(em * std::max(least_part, width / widest));
   return *made;
 }
 
@@ -152,15 +160,18 @@ void about(App& app, const Fusion& fusion) {
   if (question != nullptr) {
     ImGui::Dummy({1, gap(2)});
     equation(app, *question);
-    if (repair_task(app) == nullptr && !hides_answer(app)) {
-      ImGui::Dummy({1, gap(1)});
+    const auto page = page_to_write(app, fusion.consumer.text());
+    ImGui::Dummy({1, gap(1)});
+    if (page && *page != app.view.lesson.page)
+      widgets::wrapped(fmt::format("Page {} of the lesson asks for this line.", *page + 1), Role::muted);
+    else if (repair_task(app) == nullptr && !hides_answer(app))
       repair_field(app, *question);
-    }
     small_head("The laws of a repair");
     repair_laws(app, *question);
   }
   small_head("Derivation");
-  if (hides_derivation(app)) return widgets::wrapped("after your answer", Role::muted);
+  if (hides_derivation(app, fusion.consumer.text()))
+    return widgets::wrapped(hides_answer(app) ? "after your answer" : "after you have written the line", Role::muted);
   derivation(app, fusion, app.card.derivations[fusion.consumer.text()]);
 }
 

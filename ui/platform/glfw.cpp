@@ -17,8 +17,10 @@
 #include "mirror.hpp"
 #include "platform/child_runner.hpp"
 #include "platform/cpu_code.hpp"
+#include "platform/end_signals.hpp"
 #include "platform/home.hpp"
 #include "platform/picture.hpp"
+#include "platform/priority.hpp"
 #include "platform/system_theme.hpp"
 #include "start.hpp"
 #include "theme.hpp"
@@ -87,7 +89,7 @@ void draw(Window& window, App& app) {
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   if (app.picture && --app.picture->frames_to_wait <= 0) {
     const auto error = fathom::ui::take_picture(*app.picture, width, height);
-    app.document.say(error ? *error : "Saved: " + app.picture->path);
+    app.document.say(error ? *error : "Saved: " + app.picture->path, error ? fathom::ui::Said::failed : fathom::ui::Said::done);
     app.picture.reset();
     window.frames_due = settling_frames;  // the sentence is to be seen
   }
@@ -132,8 +134,8 @@ void sleep(Window& window, const App& app) {
   window.frames_due = settling_frames;
 }
 
-void loop(Window& window, App& app, fathom::ui::Recovery& recovery) {
-  while (!app.wants_to_quit) {
+void loop(Window& window, App& app, fathom::ui::Recovery& recovery, const fathom::ui::EndSignals& end) {
+  while (!app.wants_to_quit && !end.have_come()) {
     if (glfwWindowShouldClose(window.handle)) {
       glfwSetWindowShouldClose(window.handle, GLFW_FALSE);
       fathom::ui::run_command(app, "app.quit");
@@ -170,6 +172,7 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "%s\n", start.error().c_str());
     return 2;
   }
+  const fathom::ui::EndSignals end([] { glfwPostEmptyEvent(); });  // before GLFW and OpenGL start threads
   glfwSetErrorCallback(on_error);
   if (glfwInit() == 0) {
     std::fprintf(stderr, "fathom: no window can be opened here. `fathom demo` and `fathom help` work without a screen.\n");
@@ -191,7 +194,7 @@ int main(int count, char** arguments) {
   ImGui::CreateContext();
   ImGui::GetIO().IniFilename = nullptr;
   {
-    App app([] { glfwPostEmptyEvent(); });
+    App app([] { glfwPostEmptyEvent(); }, fathom::ui::give_way);
     app.copy = [&](const std::string& text) { glfwSetClipboardString(window.handle, text.c_str()); };
     app.machine_code.generate = fathom::ui::cpu_code;
     app.trials.runner = fathom::ui::make_child_runner(fathom::ui::sibling_program("fathom"));
@@ -210,8 +213,10 @@ int main(int count, char** arguments) {
     fathom::ui::Recovery recovery;
     app.left_behind = recovery.left_behind();
     fathom::ui::open_start(app, *start);
-    loop(window, app, recovery);
+    loop(window, app, recovery, end);
     keep_settings(window, app);
+    if (end.have_come()) recovery.leave(app);
+    glfwHideWindow(window.handle);  // work that runs may take a while to stop
   }
   ImGui_ImplOpenGL3_Shutdown();
   ImGui_ImplGlfw_Shutdown();

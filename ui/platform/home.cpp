@@ -1,22 +1,27 @@
 #include "platform/home.hpp"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include "session_files.hpp"
 #include "settings_file.hpp"
+#include "start.hpp"
 
 namespace fathom::ui {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr std::string_view kept_prefix = "left-by-", kept_ending = ".session.json";
+constexpr std::size_t most_opened = 10;  ///< of what was recovered and opened, for who regrets what came then
 
 /// The user's folder of a kind, ours in it; empty where there is no home.
 std::string our_folder(const char* variable, const char* below_home) {
@@ -33,9 +38,8 @@ bool make_folder(const std::string& folder) {
   return !folder.empty() && (fs::create_directories(folder, error) || fs::is_directory(folder, error));
 }
 
-bool is_kept(const std::string& name) {
-  return name.size() > kept_prefix.size() + kept_ending.size() && name.compare(0, kept_prefix.size(), kept_prefix) == 0 &&
-         name.compare(name.size() - kept_ending.size(), kept_ending.size(), kept_ending) == 0;
+bool has_kind(std::string_view name, std::string_view prefix) {
+  return name.size() > prefix.size() + kept_ending.size() && name.starts_with(prefix) && name.ends_with(kept_ending);
 }
 
 /// The lock that a running process holds beside its kept file; a number of a process may be another's by now. -1: somebody holds it.
@@ -46,13 +50,34 @@ int lock_of(const std::string& kept) {
   return -1;
 }
 
-/// A name that nobody has: what was recovered once is never written over.
-std::string recovered_name(const std::string& folder) {
+/// The folder's files of one kind, the newest first.
+std::vector<fs::path> files_of(const std::string& folder, std::string_view prefix) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> found;
   std::error_code error;
-  for (int i = 1;; ++i) {
-    std::string name = fmt::format("{}/recovered-{}{}", folder, i, kept_ending);
-    if (!fs::exists(name, error)) return name;
-  }
+  for (auto at = fs::directory_iterator(folder, error); !error && at != fs::directory_iterator(); at.increment(error))
+    if (has_kind(at->path().filename().string(), prefix)) found.emplace_back(fs::last_write_time(at->path(), error), at->path());
+  std::sort(found.begin(), found.end(), std::greater<>());
+  std::vector<fs::path> files;
+  for (auto& each : found) files.push_back(std::move(each.second));
+  return files;
+}
+
+std::string when_written(const fs::path& path) {
+  std::error_code error;
+  const auto when = fs::last_write_time(path, error);
+  if (error) return {};
+  const auto seconds = std::chrono::system_clock::to_time_t(
+      std::chrono::time_point_cast<std::chrono::system_clock::duration>(std::chrono::file_clock::to_sys(when)));
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(seconds));
+}
+
+/// A name that nobody has, nor will have when it was opened: what was recovered once is never written over.
+std::string recovered_name(const std::string& folder) {
+  const auto name = [&](std::string_view prefix, int i) { return fmt::format("{}/{}{}{}", folder, prefix, i, kept_ending); };
+  std::error_code error;
+  int i = 1;
+  while (fs::exists(name(recovered_prefix, i), error) || fs::exists(name(opened_prefix, i), error)) ++i;
+  return name(recovered_prefix, i);
 }
 
 }  // namespace
@@ -84,19 +109,16 @@ Recovery::~Recovery() {
 
 void Recovery::take_what_is_left() {
   std::error_code error;
-  std::vector<std::string> left;
-  for (auto at = fs::directory_iterator(folder_, error); !error && at != fs::directory_iterator(); at.increment(error))
-    if (is_kept(at->path().filename().string())) left.push_back(at->path().string());
-  std::sort(left.begin(), left.end());
-  for (const std::string& path : left) {
-    const int lock = lock_of(path);
+  for (const fs::path& path : files_of(folder_, kept_prefix)) {
+    const int lock = lock_of(path.string());
     if (lock < 0) continue;
-    const std::string name = recovered_name(folder_);
-    fs::rename(path, name, error);
-    if (!error) left_behind_ = name;
-    fs::remove(path + ".lock", error);
+    fs::rename(path, recovered_name(folder_), error);
+    fs::remove(path.string() + ".lock", error);
     close(lock);
   }
+  for (const fs::path& path : files_of(folder_, recovered_prefix)) left_behind_.push_back({path.string(), when_written(path)});
+  const std::vector<fs::path> opened = files_of(folder_, opened_prefix);
+  for (std::size_t i = most_opened; i < opened.size(); ++i) fs::remove(opened[i], error);
 }
 
 void Recovery::keep(const App& app) {
@@ -104,6 +126,13 @@ void Recovery::keep(const App& app) {
   Kept now{app.document.version(), app.trials.version(), app.document.text(), app.view, app.selected};
   if (kept_ == now) return;
   if (!write_whole(file_, session_file(app))) kept_ = std::move(now);
+}
+
+void Recovery::leave(const App& app) {
+  keep(app);
+  if (!kept_) return;  // nothing that no file has
+  file_.clear();
+  close(lock_);
 }
 
 }  // namespace fathom::ui

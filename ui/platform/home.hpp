@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app.hpp"
 
@@ -22,10 +23,13 @@ class Recovery {
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
-  /// The newest session file of processes that ended without a goodbye; all are kept under names of their own. Empty: none.
-  [[nodiscard]] const std::string& left_behind() const { return left_behind_; }
+  /// The session files of processes that ended without a goodbye, the newest first. Each is kept under a name of its own, and found at
+  /// every start until it is opened or thrown away.
+  [[nodiscard]] const std::vector<LeftBehind>& left_behind() const { return left_behind_; }
   /// Writes the state where it changed since the last call.
   void keep(const App&);
+  /// The program is made to end, and nobody was asked about unsaved work: it is offered at the next start.
+  void leave(const App&);
 
  private:
   void take_what_is_left();
@@ -38,7 +42,8 @@ class Recovery {
     Selection selected;
     friend bool operator==(const Kept&, const Kept&) = default;
   };
-  std::string folder_, file_, left_behind_;
+  std::string folder_, file_;
+  std::vector<LeftBehind> left_behind_;
   std::optional<Kept> kept_;
   int lock_ = -1;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mirror.hpp"
+#include "widgets/line_breaks.hpp"
 
 namespace fathom::ui::widgets {
 namespace {
@@ -22,14 +23,21 @@ constexpr float button_padding = 2;  // gaps
 void draw_tip(std::string_view s) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {gap(2), gap(1.5F)});
   if (ImGui::BeginTooltip()) {
-    ImGui::PushTextWrapPos(gap(90));
     ImGui::PushFont(font(Font::caption));
-    ImGui::TextUnformatted(begin_of(s), end_of(s));
+    ImGui::TextUnformatted(broken_within(readable(s), gap(90), Font::caption).c_str());
     ImGui::PopFont();
-    ImGui::PopTextWrapPos();
     ImGui::EndTooltip();
   }
   ImGui::PopStyleVar();
+}
+
+void shown_text(std::string_view s, Role role, Font which) {
+  s = readable(s);
+  ImGui::PushFont(font(which));
+  ImGui::PushStyleColor(ImGuiCol_Text, colour(role));
+  ImGui::TextUnformatted(begin_of(s), end_of(s));
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
 }
 
 std::string tooltip_text(std::string_view label, const ButtonOptions& options) {
@@ -40,6 +48,14 @@ std::string tooltip_text(std::string_view label, const ButtonOptions& options) {
 }
 
 }  // namespace
+
+std::string_view readable(std::string_view s) {
+  constexpr std::size_t most_letters = 8000;
+  if (s.size() <= most_letters) return s;
+  std::size_t size = most_letters;
+  while (size > 0 && (static_cast<unsigned char>(s[size]) & 0xC0U) == 0x80U) --size;  // whole characters
+  return s.substr(0, size);
+}
 
 Pressable pressable(std::string_view id, ImVec2 size, bool enabled) {
   Pressable out;
@@ -75,6 +91,7 @@ ImVec2 measure(std::string_view s, Font which) {
 
 void draw_text(ImDrawList& list, ImVec2 at, std::string_view s, ImU32 ink, Font which) {
   ImFont* face = font(which);
+  s = readable(s);
   list.AddText(face, face->FontSize, {ImFloor(at.x), ImFloor(at.y)}, ink, begin_of(s), end_of(s));
 }
 
@@ -128,28 +145,26 @@ bool tab(std::string_view id, std::string_view label, bool selected) {
 }
 
 void text(std::string_view s, Role role, Font which) {
-  ImGui::PushFont(font(which));
-  ImGui::PushStyleColor(ImGuiCol_Text, colour(role));
-  ImGui::TextUnformatted(begin_of(s), end_of(s));
-  ImGui::PopStyleColor();
-  ImGui::PopFont();
+  shown_text(s, role, which);
   mirror().add("text", "label", std::string(s), ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
 }
 
-void wrapped(std::string_view s, Role role, Font which) {
-  ImGui::PushTextWrapPos(0);
-  text(s, role, which);
-  ImGui::PopTextWrapPos();
+void wrapped(std::string_view s, Role role, Font which) { wrapped(s, ImGui::GetContentRegionAvail().x, role, which); }
+
+void wrapped(std::string_view s, float width, Role role, Font which) {
+  shown_text(broken_within(readable(s), width, which), role, which);
+  mirror().add("text", "label", std::string(s), ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
 }
 
 std::string cut_to(std::string_view s, float width, Font which) {
-  std::string shown(s);
-  if (measure(shown, which).x <= width) return shown;
-  while (!shown.empty() && measure(shown + "…", which).x > width) {
-    while (!shown.empty() && (static_cast<unsigned char>(shown.back()) & 0xC0U) == 0x80U) shown.pop_back();  // whole characters
-    if (!shown.empty()) shown.pop_back();
-  }
-  return shown + "…";
+  constexpr float least_more = 0.01F;  // Dear ImGui stops where a text reaches the width, too
+  ImFont* face = font(which);
+  const char* stop = begin_of(s);
+  const float wide = face->CalcTextSizeA(face->FontSize, std::max(1.0F, width + least_more), 0, begin_of(s), end_of(s), &stop).x;
+  if (stop == end_of(s) && wide <= width) return std::string(s);
+  const float room = std::max(1.0F, width - measure("…", which).x);
+  (void)face->CalcTextSizeA(face->FontSize, room, 0, begin_of(s), end_of(s), &stop);  // measures no further than the room
+  return std::string(begin_of(s), stop) + "…";
 }
 
 void fitted(std::string_view id, std::string_view s, float width, Role role, Font which) {
@@ -233,6 +248,7 @@ std::string head_clicked;  // of one frame
 }
 
 void begin_panel(std::string_view id, const Box& box, const PanelOptions& options) {
+  const std::string path = mirror().path(id);
   mirror().push(id);
   mirror().add("panel", "panel", options.title, box.min, box.max);
   ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -246,7 +262,7 @@ void begin_panel(std::string_view id, const Box& box, const PanelOptions& option
   const Box head{box.min, {box.max.x, box.min.y + metrics().panel_head}};
   if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && head.contains(ImGui::GetMousePos()) && !ImGui::IsAnyItemHovered() &&
       ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows))
-    head_clicked = id;
+    head_clicked = path;
   ImGui::SetCursorScreenPos({box.min.x, top});
   ImGui::PushID(begin_of(id), end_of(id));
   const ImGuiWindowFlags flags =

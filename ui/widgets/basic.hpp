@@ -48,6 +48,7 @@ bool tab(std::string_view id, std::string_view label, bool selected);
 void text(std::string_view, Role = Role::text, Font = Font::body);
 /// Broken at words to the width that is left.
 void wrapped(std::string_view, Role = Role::text, Font = Font::body);
+void wrapped(std::string_view, float width, Role, Font);
 /// Ends in … where it does not fit; the tooltip has it whole. Mirrored under the id.
 void fitted(std::string_view id, std::string_view, float width, Role = Role::text, Font = Font::body);
 /// As much of the text as fits, with … where it is cut.
@@ -76,6 +77,8 @@ void tip(std::string_view);
 void tip_over(const Box&, std::string_view);
 /// Below the box, wherever the mouse is: of an item that the keyboard reached.
 void tip_at(const Box&, std::string_view);
+/// The beginning of a text that is longer than anybody reads: Dear ImGui draws only so much at once.
+[[nodiscard]] std::string_view readable(std::string_view);
 [[nodiscard]] ImVec2 measure(std::string_view, Font);
 void draw_text(ImDrawList&, ImVec2 at, std::string_view, ImU32, Font);
 /// Was Enter or Space pressed on the focused item?

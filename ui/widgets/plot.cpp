@@ -123,43 +123,101 @@ void draw_line(ImDrawList& list, const Frame& frame, const PlotLine& line) {
   }
 }
 
-/// What the lines are, from the right; those that have no room are left to the mirror.
-void name_lines(ImDrawList& list, const Box& strip, const std::vector<PlotLine>& lines) {
-  float right = strip.max.x;
-  const float sample = gap(5);
+/// The name of a line of the diagram: where it stands above it.
+struct LineName {
+  std::size_t line = 0;  ///< number in PlotContent
+  std::string words;
+  float left = 0;
+  std::size_t row = 0;
+};
+
+constexpr float sample_length = 5, after_sample = 1, between_names = 3;  // gaps
+
+/// From the right: beside the axis' title in the first row, then in rows of their own.
+std::vector<LineName> place_names(const std::vector<PlotLine>& lines, float title_end, float begin, float end) {
+  std::vector<LineName> names;
+  const float sample = gap(sample_length + after_sample);
+  float right = end;
+  std::size_t row = 0;
   for (std::size_t i = lines.size(); i-- > 0;) {
     if (lines[i].words.empty()) continue;
-    const ImVec2 extent = measure(lines[i].words, Font::caption);
-    const float left = right - extent.x, y = strip.min.y + extent.y / 2;
-    mirror().add("text", fmt::format("line.{}", i), lines[i].words, {left, strip.min.y}, {right, strip.min.y + extent.y});
-    if (left - sample - gap(1) < strip.min.x) return;
-    draw_text(list, {left, strip.min.y}, lines[i].words, colour(lines[i].role), Font::caption);
-    draw_segment(list, {left - sample - gap(1), y}, {left - gap(1), y}, colour(lines[i].role), lines[i].is_dashed);
-    right = left - sample - gap(4);
+    const float width = measure(lines[i].words, Font::caption).x;
+    const auto has_room = [&] { return right - width - sample >= (row == 0 ? title_end : begin); };
+    if (!has_room() && (right < end || row == 0)) right = end, ++row;
+    names.push_back({i, has_room() ? lines[i].words : cut_to(lines[i].words, end - begin - sample, Font::caption), 0, row});
+    names.back().left = right - measure(names.back().words, Font::caption).x;
+    right = names.back().left - sample - gap(between_names);
+  }
+  return names;
+}
+
+float height_of_rows(const std::vector<LineName>& names) {
+  const float row = font(Font::caption)->FontSize + gap(1);
+  return names.empty() ? row : row * static_cast<float>(names.back().row + 1);
+}
+
+void draw_names(ImDrawList& list, float top, const std::vector<LineName>& names, const std::vector<PlotLine>& lines) {
+  for (const LineName& each : names) {
+    const PlotLine& line = lines[each.line];
+    const ImVec2 extent = measure(each.words, Font::caption);
+    const float above = top + static_cast<float>(each.row) * (font(Font::caption)->FontSize + gap(1)), y = above + extent.y / 2;
+    mirror().add("text", fmt::format("line.{}", each.line), line.words, {each.left, above}, {each.left + extent.x, above + extent.y});
+    draw_text(list, {each.left, above}, each.words, colour(line.role), Font::caption);
+    draw_segment(list, {each.left - gap(sample_length + after_sample), y}, {each.left - gap(after_sample), y}, colour(line.role),
+                 line.is_dashed);
   }
 }
 
-/// Ticks with their texts; those that would touch the one before are left out.
+/// More room at the ends of an axis of `length` pixels, so that marks at the ends of the data are whole.
+void make_room(Span& span, bool is_log, float length, bool at_low) {
+  constexpr float mark = 3, most = 0.3F;  // gaps; of the length
+  const double part = std::min(gap(mark) / std::max(1.0F, length), most);
+  const double low = is_log ? std::log(span.low) : span.low, high = is_log ? std::log(span.high) : span.high;
+  const double room = (high - low) * part / (1 - part * (at_low ? 2 : 1));
+  const double above = high + room, below = at_low ? low - room : low;
+  span.high = is_log ? std::exp(above) : above;
+  if (at_low) span.low = is_log ? std::exp(below) : below;
+}
+
+/// Powers of ten of a logarithmic axis are wanted most.
+int rank_of(double value, const PlotAxis& axis) {
+  constexpr double close = 1e-6;
+  const double power = std::log10(std::max(value, std::numeric_limits<double>::min()));
+  return axis.is_log && std::abs(power - std::round(power)) > close ? 1 : 0;
+}
+
+/// Ticks with their texts, where they do not touch others.
 void draw_axes(ImDrawList& list, const Frame& frame, const PlotContent& content) {
   const float text_height = font(Font::caption)->FontSize;
   const int most_x = std::max(2, static_cast<int>(frame.box.width() / gap(16))),
             most_y = std::max(2, static_cast<int>(frame.box.height() / gap(9)));
-  float free_from = -std::numeric_limits<float>::infinity();
-  for (const double value : ticks_between(frame.x.low, frame.x.high, content.x, most_x)) {
-    const float x = frame.at(value, frame.y.low).x;
-    list.AddLine({x, frame.box.min.y}, {x, frame.box.max.y}, faded(Role::line, 0.6F), hairline());
-    const std::string text = content.x.text(value);
-    const float width = measure(text, Font::caption).x;
+  const std::vector<double> along = ticks_between(frame.x.low, frame.x.high, content.x, most_x),
+                            up = ticks_between(frame.y.low, frame.y.high, content.y, most_y);
+  std::vector<TickLabel> places;
+  for (const double value : along) {
+    const float x = frame.at(value, frame.y.low).x, width = measure(content.x.text(value), Font::caption).x;
     const float left = std::clamp(x - width / 2, frame.box.min.x, std::max(frame.box.min.x, frame.box.max.x - width));
-    if (left < free_from) continue;
-    free_from = left + width + gap(2);
-    draw_text(list, {left, frame.box.max.y + gap(0.5F)}, text, colour(Role::muted), Font::caption);
+    places.push_back({left, left + width, rank_of(value, content.x)});
   }
-  for (const double value : ticks_between(frame.y.low, frame.y.high, content.y, most_y)) {
+  std::vector<bool> has_room = labels_with_room(places, gap(2));
+  for (std::size_t i = 0; i < along.size(); ++i) {
+    const float x = frame.at(along[i], frame.y.low).x;
+    list.AddLine({x, frame.box.min.y}, {x, frame.box.max.y}, faded(Role::line, 0.6F), hairline());
+    if (!has_room[i]) continue;
+    draw_text(list, {places[i].begin, frame.box.max.y + gap(0.5F)}, content.x.text(along[i]), colour(Role::muted), Font::caption);
+  }
+  places.clear();
+  for (const double value : up) {
     const float y = frame.at(frame.x.low, value).y;
+    places.push_back({y - text_height / 2, y + text_height / 2, rank_of(value, content.y)});
+  }
+  has_room = labels_with_room(places, gap(0.5F));
+  for (std::size_t i = 0; i < up.size(); ++i) {
+    const float y = frame.at(frame.x.low, up[i]).y;
     list.AddLine({frame.box.min.x, y}, {frame.box.max.x, y}, faded(Role::line, 0.6F), hairline());
-    const std::string text = content.y.text(value);
-    draw_text(list, {frame.box.min.x - gap(1.5F) - measure(text, Font::caption).x, y - text_height / 2}, text, colour(Role::muted),
+    if (!has_room[i]) continue;
+    const std::string text = content.y.text(up[i]);
+    draw_text(list, {frame.box.min.x - gap(1.5F) - measure(text, Font::caption).x, places[i].begin}, text, colour(Role::muted),
               Font::caption);
   }
   list.AddLine({frame.box.min.x, frame.box.max.y}, frame.box.max, colour(Role::muted), hairline());
@@ -256,6 +314,20 @@ std::vector<double> ticks_between(double low, double high, const PlotAxis& axis,
   return ticks;
 }
 
+std::vector<bool> labels_with_room(const std::vector<TickLabel>& labels, float between) {
+  std::vector<bool> has_room(labels.size(), false);
+  std::vector<std::size_t> order(labels.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return labels[a].rank < labels[b].rank; });
+  for (const std::size_t i : order) {
+    bool is_free = true;
+    for (std::size_t k = 0; k < labels.size(); ++k)
+      is_free = is_free && (!has_room[k] || labels[i].begin >= labels[k].end + between || labels[i].end + between <= labels[k].begin);
+    has_room[i] = is_free;
+  }
+  return has_room;
+}
+
 PlotEvents plot(std::string_view id, const PlotContent& content, ImVec2 size) {
   const Pressable state = pressable(id, size);
   mirror().add("plot", id, content.y.title + " over " + content.x.title, state.box.min, state.box.max);
@@ -263,9 +335,13 @@ PlotEvents plot(std::string_view id, const PlotContent& content, ImVec2 size) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const float line = font(Font::caption)->FontSize;
   Frame frame = frame_for(content);
-  const float left = widest_tick(frame, content.y, size.y) + gap(2.5F);
-  frame.box = {{state.box.min.x + left, state.box.min.y + line + gap(1.5F)},
-               {state.box.max.x - gap(2), state.box.max.y - 2 * line - gap(2)}};
+  const float title_end = state.box.min.x + measure(content.y.title, Font::caption).x + gap(between_names);
+  const std::vector<LineName> names = place_names(content.lines, title_end, state.box.min.x, state.box.max.x - gap(2));
+  const float top = state.box.min.y + height_of_rows(names) + gap(0.5F), bottom = state.box.max.y - 2 * line - gap(2);
+  make_room(frame.y, content.y.is_log, bottom - top, content.y.is_log);
+  const float left = widest_tick(frame, content.y, bottom - top) + gap(2.5F);
+  frame.box = {{state.box.min.x + left, top}, {state.box.max.x - gap(2), bottom}};
+  if (!content.x.is_whole) make_room(frame.x, content.x.is_log, frame.box.width(), true);
   if (frame.box.width() < gap(4) || frame.box.height() < gap(4)) return {};
   draw_text(list, {state.box.min.x, state.box.min.y}, content.y.title, colour(Role::muted), Font::caption);
   const float title_width = measure(content.x.title, Font::caption).x;
@@ -273,12 +349,11 @@ PlotEvents plot(std::string_view id, const PlotContent& content, ImVec2 size) {
   draw_axes(list, frame, content);
   PlotEvents events;
   if (state.hovered) events.hovered = point_near(frame, content.points, ImGui::GetMousePos());
-  list.PushClipRect({frame.box.min.x - gap(2), frame.box.min.y - gap(2)}, {frame.box.max.x + gap(2), frame.box.max.y + gap(1)}, true);
+  list.PushClipRect({frame.box.min.x - gap(2), frame.box.min.y - gap(0.5F)}, {frame.box.max.x + gap(2), frame.box.max.y + gap(1)}, true);
   for (const PlotLine& each : content.lines) draw_line(list, frame, each);
   draw_points(list, frame, content.points, events.hovered);
   list.PopClipRect();
-  const float title_end = state.box.min.x + measure(content.y.title, Font::caption).x + gap(3);
-  name_lines(list, {{title_end, state.box.min.y}, {frame.box.max.x, state.box.min.y + line}}, content.lines);
+  draw_names(list, state.box.min.y, names, content.lines);
   focus_ring(state.box, state.focused);
   if (events.hovered) {
     const ImVec2 at = frame.at(content.points[*events.hovered].x, content.points[*events.hovered].y);

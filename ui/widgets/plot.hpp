@@ -57,6 +57,14 @@ struct PlotEvents {
 /// few.
 [[nodiscard]] std::vector<double> ticks_between(double low, double high, const PlotAxis&, int most);
 
+/// A tick's text along its axis, in pixels; `rank` 0 is wanted most.
+struct TickLabel {
+  float begin = 0, end = 0;
+  int rank = 0;
+};
+/// Which of them stand beside each other without touching: those of a lower rank first. As many as there are labels.
+[[nodiscard]] std::vector<bool> labels_with_room(const std::vector<TickLabel>&, float between);
+
 /// Of that size at the cursor. With the focus, Up and Down choose the next and the previous point.
 PlotEvents plot(std::string_view id, const PlotContent&, ImVec2 size);
 

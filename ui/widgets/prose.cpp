@@ -6,31 +6,10 @@
 
 #include "glossary.hpp"
 #include "mirror.hpp"
+#include "widgets/line_breaks.hpp"
 
 namespace fathom::ui::widgets {
 namespace {
-
-struct Line {
-  std::size_t begin = 0, end = 0;
-};
-
-/// As Dear ImGui breaks texts.
-std::vector<Line> broken(std::string_view s, float width, Font which) {
-  std::vector<Line> lines;
-  ImFont* face = font(which);
-  const char* const all = s.data();
-  const char* const end = all + s.size();
-  for (const char* at = all; at < end;) {
-    const char* newline = std::find(at, end, '\n');
-    const char* stop = face->CalcWordWrapPositionA(1, at, newline, width);
-    if (stop == at) stop = std::min(at + 1, end);
-    lines.push_back({static_cast<std::size_t>(at - all), static_cast<std::size_t>(stop - all)});
-    at = stop;
-    while (at < newline && (*at == ' ' || *at == '\t')) ++at;
-    if (at < end && at == newline) ++at;
-  }
-  return lines;
-}
 
 void dots_below(const Box& box, ImU32 ink) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -58,7 +37,7 @@ bool meaning(const Term& which, std::string_view words, const Box& box, ImU32 in
 std::optional<std::size_t> prose(std::string_view s, Explained& explained, Role role, Font which) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::max(1.0F, ImGui::GetContentRegionAvail().x), line_height = font(which)->FontSize;
-  const std::vector<Line> lines = broken(s, width, which);
+  const std::vector<BrokenLine> lines = lines_within(s, width, which);
   ImDrawList& list = *ImGui::GetWindowDrawList();
   float widest = 1;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -72,7 +51,7 @@ std::optional<std::size_t> prose(std::string_view s, Explained& explained, Role 
   for (const Mention& mention : mentions_in(s)) {
     if (!explained.insert(mention.term).second) continue;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      const Line& line = lines[i];
+      const BrokenLine& line = lines[i];
       if (mention.begin < line.begin || mention.end > line.end) continue;  // a term of two words may be broken: then it has no mark
       const float y = at.y + static_cast<float>(i) * line_height;
       const float from = at.x + measure(s.substr(line.begin, mention.begin - line.begin), which).x;
