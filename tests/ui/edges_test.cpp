@@ -34,7 +34,7 @@ TEST(Edges, what_is_between_two_heights_ends_there) {
 }
 
 /// Vertices of an arrow that is drawn so many times from (0, 0) to (0, depth) on a canvas 400 pixels high.
-int vertices_of(int times, float depth) {
+int vertices_of(int times, float depth, float to = 260) {
   tests::Screen screen;
   int vertices = 0;
   screen.frame([&] {
@@ -42,7 +42,7 @@ int vertices_of(int times, float depth) {
     Canvas canvas;
     canvas.box = {{0, 0}, {400, 400}};
     Edges edges(list, canvas);
-    for (int i = 0; i < times; ++i) edges.draw({200, 0}, {260, depth + static_cast<float>(i) / 1000}, IM_COL32_WHITE);
+    for (int i = 0; i < times; ++i) edges.draw({200, 0}, {to, depth + static_cast<float>(i) / (to == 200 ? 1 : 1000)}, IM_COL32_WHITE);
     vertices = list.VtxBuffer.Size;
   });
   return vertices;
@@ -51,6 +51,7 @@ int vertices_of(int times, float depth) {
 TEST(Edges, that_lie_on_one_another_are_drawn_once) {
   EXPECT_GT(vertices_of(1, 50000), 0);
   EXPECT_EQ(vertices_of(1000, 50000), vertices_of(1, 50000));
+  EXPECT_EQ(vertices_of(1000, 50000, 200), vertices_of(1, 50000, 200)) << "straight ones, whatever their lengths";
   EXPECT_GT(vertices_of(1000, 200), vertices_of(1, 200)) << "each has a head where heads are seen";
 }
 

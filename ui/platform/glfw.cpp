@@ -85,6 +85,8 @@ void draw(Window& window, App& app) {
   int width = 0, height = 0;
   glfwGetFramebufferSize(window.handle, &width, &height);
   glViewport(0, 0, width, height);
+  const ImVec4 ground = ImGui::ColorConvertU32ToFloat4(fathom::ui::colour(fathom::ui::Role::canvas));
+  glClearColor(ground.x, ground.y, ground.z, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   if (app.picture && --app.picture->frames_to_wait <= 0) {

@@ -1,14 +1,15 @@
 #include "platform/home.hpp"
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 
@@ -68,7 +69,10 @@ std::string when_written(const fs::path& path) {
   if (error) return {};
   const auto seconds = std::chrono::system_clock::to_time_t(
       std::chrono::time_point_cast<std::chrono::system_clock::duration>(std::chrono::file_clock::to_sys(when)));
-  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(seconds));
+  std::tm local{};
+  std::array<char, 32> text{};
+  if (localtime_r(&seconds, &local) == nullptr) return {};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &local)};
 }
 
 /// A name that nobody has, nor will have when it was opened: what was recovered once is never written over.

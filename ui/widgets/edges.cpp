@@ -67,15 +67,17 @@ void Edges::draw(ImVec2 from, ImVec2 to, ImU32 ink) {
   const float bend = (b.y - a.y) / 2, head = gap(1.25F) * canvas_.zoom;
   const Curve seen = between_heights({a, ImVec2(a.x, a.y + bend), ImVec2(b.x, b.y - bend), ImVec2(b.x, b.y - head)},
                                      canvas_.box.min.y - head, canvas_.box.max.y + head);
+  constexpr float most_bulge = 0.25F;  // of a pixel
+  const bool is_straight = bulge(seen) < most_bulge;
   Place place{};
   for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (is_straight && (i == 1 || i == 2)) continue;  // its ends say all
     place.at(2 * i) = static_cast<int>(std::lround(seen.at(i).x));
     place.at(2 * i + 1) = static_cast<int>(std::lround(seen.at(i).y));
   }
   if (drawn_.emplace(ink, place).second) {
     const float wide = hairline() * std::max(1.0F, canvas_.zoom);
-    constexpr float straight = 0.25F;  // of a pixel
-    if (bulge(seen) < straight)
+    if (is_straight)
       list_.AddLine(seen[0], seen[3], ink, wide);
     else
       list_.AddBezierCubic(seen[0], seen[1], seen[2], seen[3], ink, wide);
