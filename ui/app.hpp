@@ -37,7 +37,8 @@ struct View {
   std::string filter;                     ///< of the list of steps
   std::string compare_with;               ///< id of the step whose program the difference is taken from; empty: the step before
   bool whole_text = false;                ///< the program without its difference
-  float left = 0.22F, right = 0.29F;      ///< parts of the width
+  float left = 0, right = 0;              ///< parts of the width; 0: as is usual
+  float program = 0.45F;                  ///< part of the middle that the program's text has where it stands beside
   std::string alone;                      ///< id of the panel that has all the place; empty: none
   std::optional<std::size_t> other_plan;  ///< place in the history of the plan that this one is compared with
   LessonProgress lesson;

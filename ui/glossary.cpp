@@ -54,6 +54,9 @@ constexpr std::array terms = std::to_array<Term>({
     {"prelude", "",
      "The functions that every program may call. They are written in the notation itself, so that opening one shows plain statements."},
     {"producer", "producers", "A reduction whose result others read over the same index, while it is still running."},
+    {"rank", "ranks finite_rank",
+     "How many terms a factor is a sum of, each a part that may stand outside of the sum times one that stays inside. Each is carried by "
+     "itself."},
     {"reducer", "reducers",
      "How two partial results become one, and which value changes nothing. Sum and max come with the notation; a program may declare "
      "others."},

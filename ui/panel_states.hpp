@@ -62,7 +62,7 @@ struct CodeState {
 
 struct DerivationState {
   bool shows_all = false;  ///< with the pure reorderings
-  float em = 4;            ///< of the formulas, in gaps
+  float em = 4.5F;         ///< of the formulas, in gaps
   std::string lit;         ///< the name under the mouse, as it was in the last frame
   struct Made;             ///< boxes and colours, kept while nothing that they depend on changes
   std::shared_ptr<Made> made;

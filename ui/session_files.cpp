@@ -178,6 +178,7 @@ std::string session_file(const App& app) {
                   {"whole_text", view.whole_text},
                   {"left", view.left},
                   {"right", view.right},
+                  {"program", view.program},
                   {"selected", app.selected.name},
                   {"selected_step", app.selected.step},
                   {"repairs", view.repairs},
@@ -213,8 +214,10 @@ void restore_view(App& app, const std::string& text) {
   take(from, "whole_text", view.whole_text);
   take(from, "left", view.left);
   take(from, "right", view.right);
-  view.left = std::clamp(view.left, 0.12F, 0.40F);
-  view.right = std::clamp(view.right, 0.18F, 0.45F);
+  take(from, "program", view.program);
+  view.left = part_of(view.left, 0.12F, 0.40F);
+  view.right = part_of(view.right, 0.18F, 0.45F);
+  view.program = std::clamp(view.program, 0.25F, 0.75F);
   take(from, "repairs", view.repairs);
   take(from, "why", view.why);
   view.lesson = lesson_from(from);

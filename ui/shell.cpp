@@ -2,34 +2,14 @@
 
 #include <imgui.h>
 
-#include <array>
 #include <string>
 
-#include "panels/alone.hpp"
 #include "panels/panels.hpp"
 
 namespace fathom::ui {
 namespace {
 
 using widgets::Box;
-
-constexpr std::array explore_panels = std::to_array<panels::PanelEntry>(
-    {{"steps", "Steps", panels::steps}, {"middle", "Program, IR, code", panels::middle}, {"card", "This step", panels::step_card}});
-
-/// Left, middle and right panel with what moves the borders between them.
-void explore(App& app, const Box& box) {
-  const float between = gap(2);
-  if (panels::draw_alone(app, box, explore_panels, "middle")) return;
-  const float left = box.min.x + app.view.left * box.width(), right = box.max.x - app.view.right * box.width();
-  panels::steps(app, {box.min, {left - between / 2, box.max.y}});
-  panels::middle(app, {{left + between / 2, box.min.y}, {right - between / 2, box.max.y}});
-  panels::step_card(app, {{right + between / 2, box.min.y}, box.max});
-  widgets::splitter("left", {{left - between / 2, box.min.y}, {left + between / 2, box.max.y}}, true, app.view.left, box.width(), 0.12F,
-                    0.40F);
-  float kept = 1 - app.view.right;
-  widgets::splitter("right", {{right - between / 2, box.min.y}, {right + between / 2, box.max.y}}, true, kept, box.width(), 0.55F, 0.82F);
-  app.view.right = 1 - kept;
-}
 
 /// A double click on a panel's head gives it all the place, and takes it back.
 void answer_heads(App& app) {
@@ -64,7 +44,7 @@ void draw_shell(App& app) {
     return box;
   };
   panels::bar(app, strip(sizes.bar));
-  panels::ribbon(app, strip(sizes.ribbon));
+  panels::ribbon(app, strip(panels::ribbon_height(app)));
   const float edge = gap(2);
   const Box workspace{{edge, top + edge}, {size.x - edge, size.y - sizes.status - edge}};
   switch (app.view.workspace) {
@@ -72,7 +52,7 @@ void draw_shell(App& app) {
       panels::learn(app, workspace);
       break;
     case Workspace::explore:
-      explore(app, workspace);
+      panels::explore(app, workspace);
       break;
     case Workspace::tune:
       panels::tune(app, workspace);

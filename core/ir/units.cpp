@@ -31,7 +31,7 @@ std::string count_text(double value) { return scaled(value, 1000, {"", " k", " M
 std::string milliseconds_text(double value) {
   if (value >= 1000) return digits(value / 1000) + " s";
   if (value >= 1) return digits(value) + " ms";
-  return value >= 1e-3 ? digits(value * 1e3) + " us" : digits(value * 1e6) + " ns";
+  return value >= 1e-3 ? digits(value * 1e3) + " µs" : digits(value * 1e6) + " ns";
 }
 
 }  // namespace fathom

@@ -121,6 +121,42 @@ TEST(Visitor, a_loop_is_one_hull_with_its_index_and_nothing_else_in_it) {
     }
 }
 
+TEST(Visitor, a_wide_screen_has_the_text_of_the_program_beside_the_ir) {
+  Explorer explorer(1920, 1080);
+  explorer.open("softmax");
+  const auto box = [](const char* id) { return *mirror().find(id); };
+  ASSERT_NE(mirror().find("program/editor"), nullptr);
+  ASSERT_NE(mirror().find("middle/ir/text"), nullptr);
+  EXPECT_EQ(mirror().find("middle/program"), nullptr) << "it is there already";
+  EXPECT_LT(box("steps/panel").max.x, box("program/panel").min.x);
+  EXPECT_LT(box("program/panel").max.x, box("middle/panel").min.x);
+  EXPECT_LT(box("middle/panel").max.x, box("card/panel").min.x);
+  EXPECT_NEAR(box("program/panel").max.x - box("program/panel").min.x, 520, 30);
+  EXPECT_NEAR(box("middle/panel").max.x - box("middle/panel").min.x, 640, 30);
+  ASSERT_TRUE(explorer.click("program/editor"));
+  explorer.key(ImGuiKey_End, ImGuiMod_Ctrl);
+  explorer.type("# more");
+  explorer.settle();
+  EXPECT_NE(explorer.app.document.text().find("# more"), std::string::npos);
+  run_command(explorer.app, "tab.program");
+  explorer.frame();
+  explorer.frame();
+  EXPECT_NE(mirror().find("middle/ir/text"), nullptr) << "the middle has what stands in no other panel";
+}
+
+TEST(Visitor, a_narrow_screen_shows_the_life_of_a_value_in_a_row_of_its_own) {
+  Explorer explorer(640, 480);
+  explorer.open("softmax");
+  const float before = mirror().find("middle/panel")->min.y;
+  explorer.app.selected = {"x", 0};
+  explorer.frame();
+  explorer.frame();
+  ASSERT_NE(mirror().find("ribbon/life/name"), nullptr);
+  ASSERT_NE(mirror().find("ribbon/life/0"), nullptr);
+  EXPECT_GT(mirror().find("middle/panel")->min.y, before);
+  EXPECT_GE(mirror().find("ribbon/life/0")->min.y, mirror().find("ribbon/step.next")->max.y);
+}
+
 TEST(Visitor, every_edge_of_a_graph_leads_down) {
   Explorer explorer;
   for (const char* name : {"attention_nomask", "attention", "layernorm", "cross_entropy"}) {

@@ -89,6 +89,8 @@ constexpr std::size_t longest_formula = 44;
 /// Its first line, cut to a length that keeps nodes beside each other.
 std::string shortened(std::string formula) {
   formula.resize(std::min(formula.find('\n'), formula.size()));
+  if (const std::size_t block = formula.find(" with "); block != std::string::npos && formula.ends_with(" {"))
+    formula.replace(block, std::string::npos, " ↻");
   if (formula.size() <= longest_formula) return formula;
   std::size_t cut = longest_formula;
   while (cut > 0 && (static_cast<unsigned char>(formula[cut]) & 0xC0U) == 0x80U) --cut;
@@ -318,7 +320,8 @@ void graph(App& app) {
   GraphState& state = app.graph;
   make_graph(app, step);
   const std::string note = state.made.preview.empty()
-                               ? fmt::format("after “{}”   wheel zooms, drag moves, F fits", steps[step].title)
+                               ? fmt::format("after “{}”{}   wheel zooms, drag moves, F fits", steps[step].title,
+                                             step == app.step() ? "" : ", the last step with statements")
                                : fmt::format("preview: {}, against the plan as it is   + new   ± changed", state.made.preview);
   widgets::fitted("what", note, ImGui::GetContentRegionAvail().x, Role::muted, Font::caption);
   search_line(app, state, step);

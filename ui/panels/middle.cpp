@@ -33,13 +33,16 @@ void stale_note(App& app) {
 void middle(App& app, const Box& box) {
   widgets::begin_panel("middle", box, {"", false});
   ImGui::SetCursorScreenPos({box.min.x + gap(2), box.min.y});
+  const bool has_program = !shows_program_beside(app);
+  const Tab shown = app.view.tab == Tab::program && !has_program ? Tab::ir : app.view.tab;
   for (const TabEntry& entry : tabs) {
-    if (widgets::tab(entry.id, entry.title, app.view.tab == entry.tab)) app.view.tab = entry.tab;
+    if (entry.tab == Tab::program && !has_program) continue;
+    if (widgets::tab(entry.id, entry.title, shown == entry.tab)) app.view.tab = entry.tab;
     ImGui::SameLine(0, 0);
   }
   ImGui::SetCursorScreenPos({box.min.x + gap(3), box.min.y + metrics().panel_head + gap(1)});
   for (const TabEntry& entry : tabs)
-    if (app.view.tab == entry.tab) {
+    if (shown == entry.tab) {
       const MirrorScope scope(entry.id);
       ImGui::BeginChild(entry.id, {box.width() - 2 * gap(3), box.height() - metrics().panel_head - gap(3)});
       if (entry.tab != Tab::program) stale_note(app);

@@ -94,11 +94,12 @@ bool is_same(const TensorLife* a, const TensorLife* b) {
   return a->place == b->place && a->bytes == b->bytes;
 }
 
-/// A band over the dots' columns: where the value lives after each step and how large it is.
-void life_of_selection(App& app, const Box& box, const std::vector<float>& columns) {
+/// A band over the dots' columns: where the value lives after each step and how large it is. Its name stands in a box of its own.
+void life_of_selection(App& app, const Box& box, const std::vector<float>& columns, const Box& name) {
   const MirrorScope scope("life");
   ImDrawList& list = *ImGui::GetWindowDrawList();
-  const float y = box.min.y + (box.height() - font(Font::caption)->FontSize) / 2;
+  const auto middle_of = [](const Box& row) { return row.min.y + (row.height() - font(Font::caption)->FontSize) / 2; };
+  const float y = middle_of(box);
   if (app.selected.is_empty()) {
     widgets::draw_text(list, {box.min.x, y}, "Click a value in any panel: its life appears here.", colour(Role::muted), Font::caption);
     mirror().add("text", "empty", "Click a value in any panel: its life appears here.", box.min, box.max);
@@ -106,8 +107,8 @@ void life_of_selection(App& app, const Box& box, const std::vector<float>& colum
   }
   const auto entity = app.colour_of(app.selected.step, app.selected.name);
   const std::string label = "life of " + app.selected.name;
-  widgets::draw_text(list, {box.min.x, y}, label, entity ? entity_colour(*entity) : colour(Role::text), Font::caption);
-  mirror().add("text", "name", label, box.min, {columns.front(), box.max.y});
+  widgets::draw_text(list, {name.min.x, middle_of(name)}, label, entity ? entity_colour(*entity) : colour(Role::text), Font::caption);
+  mirror().add("text", "name", label, name.min, name.max);
   const std::size_t count = columns.size();
   for (std::size_t i = 0; i < count;) {
     const TensorLife* life = life_at(app, i);
@@ -185,6 +186,11 @@ RibbonWidths widths_of_ribbon(const std::vector<Step>& steps, float room) {
 
 }  // namespace
 
+float ribbon_height(const App& app) {
+  const bool has_life = is_narrow() && app.document.shown() != nullptr && !app.selected.is_empty();
+  return metrics().ribbon + (has_life ? gap(6) : 0);
+}
+
 void ribbon(App& app, const Box& box) {
   const MirrorScope scope("ribbon");
   ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -199,9 +205,9 @@ void ribbon(App& app, const Box& box) {
   const auto& steps = app.document.shown()->steps();
   const bool narrow = is_narrow();  // then the transport stands below the dots, where the life of a value is else
   const float transport_width = narrow ? 0 : gap(45), label_width = narrow ? 0 : gap(26), edge = gap(3);
-  const float middle = box.min.y + box.height() * 0.36F, second_row = box.min.y + box.height() * 0.68F;
+  const float upper = metrics().ribbon, middle = box.min.y + upper * 0.36F, second_row = box.min.y + upper * 0.68F;
   if (narrow)
-    transport(app, box.min.x + transport_extent(app) + gap(1), box.max.y - metrics().row);
+    transport(app, box.min.x + transport_extent(app) + gap(1), box.min.y + upper - metrics().row);
   else
     transport(app, box.max.x - edge, middle - metrics().row / 2);
 
@@ -232,8 +238,13 @@ void ribbon(App& app, const Box& box) {
     x += pitch;
   }
   const float band_end = columns.back() + pitch;
-  if (narrow) return legend({{box.min.x + transport_extent(app) + gap(4), second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}});
-  life_of_selection(app, {{box.min.x + edge, second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}}, columns);
+  if (narrow) {
+    const Box beside{{box.min.x + transport_extent(app) + gap(4), second_row}, {box.max.x - edge, box.min.y + upper - gap(0.5F)}};
+    if (box.height() <= upper) return legend(beside);
+    return life_of_selection(app, {{box.min.x + edge, box.min.y + upper}, {box.max.x - edge, box.max.y - gap(0.5F)}}, columns, beside);
+  }
+  const Box life{{box.min.x + edge, second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}};
+  life_of_selection(app, life, columns, {life.min, {columns.front(), life.max.y}});
   const float legend_left = app.selected.is_empty() ? (box.min.x + box.max.x) / 2 : band_end + gap(2);
   legend({{legend_left, second_row}, {box.max.x - edge, box.max.y - gap(0.5F)}});
 }

@@ -150,7 +150,7 @@ void memory_line(const App& app, const Box& box) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   list.AddLine(box.min, {box.max.x, box.min.y}, colour(Role::line), hairline());
   ImGui::SetCursorScreenPos({box.min.x, box.min.y + (box.height() - font(Font::body)->FontSize) / 2});
-  widgets::fitted("memory", text, box.width(), now < before ? Role::ok : Role::muted, Font::body);
+  widgets::fitted("memory", text, box.width(), now < before && !hides_answer(app) ? Role::ok : Role::muted, Font::body);
 }
 
 void about(App& app, const Fusion& fusion) {
