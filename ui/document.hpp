@@ -96,6 +96,8 @@ class Document {
   /// The session file that was opened or saved last; empty: none.
   [[nodiscard]] const std::string& opened_from() const { return opened_from_; }
   void saved_to(std::string path) { opened_from_ = std::move(path), saved_version_ = version_, saved_text_ = text_; }
+  /// A file has the program's text, and there is nothing else to save.
+  void text_saved() { saved_version_ = version_, saved_text_ = text_; }
   /// Is anything there that the file has not?
   [[nodiscard]] bool is_changed() const { return version_ != saved_version_ || text_ != saved_text_; }
   /// Counts published states: panels that keep something of a state look at it.

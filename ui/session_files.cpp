@@ -265,6 +265,9 @@ bool save_session(App& app, const std::string& path) {
 bool save_program(App& app, const std::string& path) {
   const auto error = write_whole(whole_path(path), in_form(app.document.text(), app.form));
   say_saved(app, path, error);
+  const session::Inputs& inputs = app.document.inputs();
+  const bool is_all = inputs.trace.entries.empty() && inputs.dims.empty();  // else choices and sizes are in no file
+  if (!error && is_all) app.document.text_saved();
   return !error;
 }
 

@@ -84,6 +84,21 @@ TEST(Recovery, another_program_does_not_wait_for_one_that_compiles) {
   EXPECT_EQ(explorer.app.document.inputs().file_name, "softmax.fathom");
 }
 
+TEST(Recovery, a_program_that_was_saved_is_no_unsaved_work_unless_choices_were_made) {
+  Explorer explorer;
+  explorer.open("softmax");
+  explorer.app.document.type(explorer.app.document.text() + "# mine\n");
+  explorer.settle();
+  EXPECT_TRUE(explorer.app.is_changed());
+  ASSERT_TRUE(save_program(explorer.app, "mine.fathom"));
+  EXPECT_FALSE(explorer.app.is_changed());
+  explorer.app.document.change([](session::Session& session) { return session.set_dim("R", 64); });
+  explorer.settle();
+  ASSERT_EQ(explorer.app.document.inputs().dims.size(), 1U) << explorer.app.document.message();
+  ASSERT_TRUE(save_program(explorer.app, "mine.fathom"));
+  EXPECT_TRUE(explorer.app.is_changed()) << "the size is in no file";
+}
+
 TEST(Recovery, a_session_file_that_was_cut_off_replaces_nothing) {
   Explorer explorer;
   explorer.open("softmax");
