@@ -122,7 +122,7 @@ def differing(one, other):
 def roles(theme):
     """The colours of the palette's roles, as ui/theme.cpp has them; `warn` and `bad` are shown only where something is wrong."""
     text = (ROOT / "ui/theme.cpp").read_text(encoding="utf-8")
-    row = re.search(r"Palette " + theme + r" = \{\{([^}]*)\}", text).group(1)
+    row = re.search(r"Colours " + theme + r" = \{\{([^}]*)\}", text).group(1)
     colours = [tuple(int(word.strip()[2 + i:4 + i], 16) for i in (0, 2, 4)) for word in row.split(",")]
     return colours[:-2]
 
