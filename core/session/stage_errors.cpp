@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "session/provenance.hpp"
 #include "session/stage_plane.hpp"
 
 namespace fathom::session::stage {
@@ -68,6 +69,12 @@ std::optional<Values> without_lanes(const Write& write, const math::Reduction* r
     is_there[at] = true;
   }
   return result;
+}
+
+/// One of several values that a reducer carries: the text names only what is made of all of them, so that one alone has no reference.
+bool is_component(const std::string& tensor, const std::string& statement, const math::Statement* state) {
+  const math::Reduction* reduction = state == nullptr ? nullptr : state->reduction();
+  return reduction != nullptr && reduction->reducer->state.size() > 1 && bare_name(tensor) != statement;
 }
 
 /// Error of one value; `bound` infinite means that rounding may do anything there, but not make a number of none.
@@ -185,6 +192,7 @@ const interp::References* Errors::references(math::Program program, const std::s
 std::optional<StateError> Errors::error_of(const Write& write) {
   if (write.statement.empty()) return std::nullopt;
   const Symbol name(write.statement);
+  if (is_component(write.tensor, write.statement, statements_.find(name))) return std::nullopt;
   const bool is_result = !write.partial && written_.result(name) != nullptr;
   if (!is_result && !is_state(write.statement)) return std::nullopt;
   const math::Program& owner = is_result ? written_ : statements_;

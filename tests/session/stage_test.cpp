@@ -167,10 +167,12 @@ TEST(Stage, counts_three_passes_before_fusion_and_one_after) {
   EXPECT_EQ(passes("o.sum/j/fuse"), 1U);
 }
 
-TEST(Stage, of_every_sample_at_every_step_exists_and_is_within_rounding) {
-  for (const session::Sample& sample : session::samples()) {
-    SCOPED_TRACE(sample.name);
-    const stage::Compiled small = on_blackboard(sample.text);
+TEST(Stage, of_every_program_at_every_step_exists_and_is_within_rounding) {
+  std::vector<test::NamedProgram> all = {{"a reducer of its own", test::user_reducer}};
+  for (const session::Sample& sample : session::samples()) all.push_back({sample.name, sample.text});
+  for (const test::NamedProgram& each : all) {
+    SCOPED_TRACE(each.name);
+    const stage::Compiled small = on_blackboard(each.text);
     ASSERT_NE(small, nullptr);
     for (std::size_t step = 0; step < small->record.steps.size(); ++step)
       for (const std::string family : {"gaussian", "ascending"}) {

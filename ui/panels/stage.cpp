@@ -8,6 +8,7 @@
 #include "command_button.hpp"
 #include "icons.hpp"
 #include "mirror.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/panels.hpp"
 #include "panels/stage_parts.hpp"
 #include "widgets/pick.hpp"
@@ -254,7 +255,7 @@ void instead(App& app) {
 }
 
 void content(App& app, bool has_title) {
-  if (app.document.shown() == nullptr) return widgets::wrapped("The stage plays the program as soon as its text compiles.", Role::muted);
+  if (app.document.shown() == nullptr) return nothing_shown(app, "The stage plays the program as soon as its text compiles.");
   app.stage.request(*app.document.shown(), app.document.version(), app.step());
   const session::stage::Stage* stage = app.stage.stage();
   if (stage == nullptr) return instead(app);

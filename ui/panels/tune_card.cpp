@@ -12,6 +12,7 @@
 #include "icons.hpp"
 #include "ir/units.hpp"
 #include "mirror.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/tune_parts.hpp"
 #include "target/target.hpp"
 #include "tune_commands.hpp"
@@ -166,7 +167,8 @@ void command_line(App& app, const Trial& trial) {
 void the_run(App& app) {
   const Trial* trial = selected_trial(app);
   if (trial == nullptr) {
-    if (app.document.shown() == nullptr) return widgets::wrapped("Nothing is compiled yet.", Role::muted);
+    if (app.document.shown() == nullptr)
+      return nothing_shown(app, "What the plan uses, and what can be taken away, appears here as soon as the text compiles.");
     const TrialPlan plan = plan_of(app.document.shown()->compilation());
     widgets::text(milliseconds_text(plan.cost.ms), Role::text, Font::head);
     widgets::wrapped(fmt::format("The open plan, predicted for {}, as {} is described. No run is selected.",

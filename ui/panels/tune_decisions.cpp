@@ -6,6 +6,7 @@
 #include "icons.hpp"
 #include "mirror.hpp"
 #include "panels/choices.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/tune_parts.hpp"
 #include "session/plans.hpp"
 
@@ -60,7 +61,7 @@ void decision_row(App& app, const Decision& decision, const std::string& words, 
 void tune_decisions(App& app, const Box& box) {
   widgets::begin_panel("decisions", box, {"Decisions", true});
   if (app.document.shown() == nullptr) {
-    widgets::wrapped("Nothing is compiled yet.", Role::muted);
+    nothing_shown(app, "The decisions of the plan appear here as soon as the text compiles.");
     return widgets::end_panel();
   }
   const Record& record = app.document.shown()->compilation().record;

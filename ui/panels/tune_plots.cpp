@@ -8,6 +8,7 @@
 
 #include "ir/units.hpp"
 #include "mirror.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/tune_parts.hpp"
 #include "target/target.hpp"
 #include "tune_commands.hpp"
@@ -251,7 +252,7 @@ void tune_plots(App& app, const Box& box) {
   }
   ImGui::SetCursorScreenPos({box.min.x + gap(3), box.min.y + metrics().panel_head + gap(1)});
   if (app.document.shown() == nullptr) {
-    widgets::wrapped("Nothing is compiled yet.", Role::muted);
+    nothing_shown(app, "Times, roofline and traffic appear here as soon as the text compiles.");
     return widgets::end_panel();
   }
   const float width = box.width() - 2 * gap(3), below = height_of_legend(app, width);

@@ -12,6 +12,7 @@
 #include "panels/derivation.hpp"
 #include "panels/lesson_parts.hpp"
 #include "panels/linked_formula.hpp"
+#include "panels/nothing_shown.hpp"
 #include "panels/panels.hpp"
 #include "session/session.hpp"
 #include "widgets/maths.hpp"
@@ -180,7 +181,7 @@ void about(App& app, const Fusion& fusion) {
 void why(App& app, const Box& box) {
   widgets::begin_panel("why", box, {"Why it is legal", false});
   if (app.document.shown() == nullptr) {
-    widgets::wrapped("As soon as the program compiles, this column says which reductions may share a loop, and why.", Role::muted);
+    nothing_shown(app, "As soon as the program compiles, this column says which reductions may share a loop, and why.");
     return widgets::end_panel();
   }
   const Fusion* fusion = shown_fusion(app);
