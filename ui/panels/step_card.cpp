@@ -40,12 +40,15 @@ void prose(App& app, widgets::Explained& explained, std::string_view words, Role
 
 void cost_row(App& app, widgets::Explained& explained, std::string_view label, double before, double after, const std::string& before_text,
               const std::string& after_text) {
-  const float start = ImGui::GetCursorPosX(), column = gap(22);
+  const bool is_same = before_text == after_text, is_less = after < before;  // said by the sign too, not by the colour alone
+  const std::string words = is_same ? after_text : fmt::format("{} {}", is_less ? "▼" : "▲", change_of(before_text, after_text));
+  const float start = ImGui::GetCursorPosX(), column = gap(22), room = ImGui::GetContentRegionAvail().x;
   prose(app, explained, label, Role::muted);
-  ImGui::SameLine(start + column);
-  if (before_text == after_text) return widgets::text(after_text);
-  const bool is_less = after < before;  // said by the sign too, not by the colour alone
-  widgets::text(fmt::format("{} {}", is_less ? "▼" : "▲", change_of(before_text, after_text)), is_less ? Role::ok : Role::warn);
+  if (column + widgets::measure(words, Font::body).x <= room)
+    ImGui::SameLine(start + column);
+  else
+    ImGui::SetCursorPosX(start + gap(3));  // a narrow card has them below each other
+  widgets::text(words, is_same ? Role::text : is_less ? Role::ok : Role::warn);
 }
 
 void cost(App& app, widgets::Explained& explained, const Cost& before, const Cost& after) {
