@@ -10,7 +10,7 @@ namespace fathom::ui {
 /// Takes SIGTERM, SIGINT and SIGHUP away from the process. Make it before any other thread: those inherit what is blocked.
 class EndSignals {
  public:
-  /// `wake` is called from a thread of its own when the first one has come.
+  /// `wake` is called from a thread of its own when the first one has come; a second one ends the program at once.
   explicit EndSignals(std::function<void()> wake);
   ~EndSignals();
   EndSignals(const EndSignals&) = delete;
