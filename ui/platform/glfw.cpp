@@ -5,6 +5,7 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <optional>
@@ -33,6 +34,13 @@ using fathom::ui::App;
 constexpr double caret_seconds = 5;      // without input: then it stands still, and the program sleeps
 constexpr double tooltip_seconds = 0.8;  // more than the delay of tooltips (theme.cpp)
 constexpr int settling_frames = 4;       // Dear ImGui answers an input in the frame after it
+
+/// Something has arrived on a lane: said from its thread. An empty event alone could be taken for the end of a wait.
+std::atomic<bool> has_arrived = false;
+void wake() {
+  has_arrived = true;
+  glfwPostEmptyEvent();
+}
 
 struct Window {
   GLFWwindow* handle = nullptr;
@@ -147,6 +155,7 @@ void loop(Window& window, App& app, fathom::ui::Recovery& recovery, const fathom
       glfwPollEvents();
     else
       sleep(window, app);
+    if (has_arrived.exchange(false)) window.frames_due = settling_frames;
     draw(window, app);
     const ImVec2 moved = ImGui::GetIO().MouseDelta;
     if (moved.x != 0 || moved.y != 0) window.awake_until = glfwGetTime() + tooltip_seconds;
@@ -196,7 +205,7 @@ int main(int count, char** arguments) {
   ImGui::CreateContext();
   ImGui::GetIO().IniFilename = nullptr;
   {
-    App app([] { glfwPostEmptyEvent(); }, fathom::ui::give_way);
+    App app(wake, fathom::ui::give_way);
     app.copy = [&](const std::string& text) { glfwSetClipboardString(window.handle, text.c_str()); };
     app.machine_code.generate = fathom::ui::cpu_code;
     app.trials.runner = fathom::ui::make_child_runner(fathom::ui::sibling_program("fathom"));
