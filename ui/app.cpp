@@ -58,7 +58,7 @@ std::optional<std::size_t> compared_step(const App& app) {
 }
 
 namespace {
-/// Another plan may have fewer steps: what was selected or compared behind its end is not there any more.
+/// Another plan may have fewer steps: what was selected behind its end is not there any more.
 void forget_what_is_gone(App& app) {
   if (app.document.shown() == nullptr) return;
   const std::size_t count = app.document.shown()->steps().size();

@@ -10,7 +10,10 @@ constexpr std::size_t most_plans = 12;
 
 std::string text_of(const session::Compilation& compilation) {
   std::string text = compilation.target.name.text() + "\n" + print(compilation.program);
-  for (const Step& step : compilation.record.steps) text += "\n# " + step.id + "\n" + print(step.after);
+  for (const Step& step : compilation.record.steps) {
+    text += "\n# " + step.id + "\n";
+    if (step.changed) text += print(step.after);  // else it is that of the step before
+  }
   return text;
 }
 

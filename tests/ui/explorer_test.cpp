@@ -20,6 +20,15 @@ std::size_t step_with_alternatives(const Explorer& explorer, const std::string& 
   return steps.size();
 }
 
+/// Its number; what is behind the last step where there is none.
+std::size_t go_to_step_with_alternatives(Explorer& explorer, const std::string& kind) {
+  const std::size_t number = step_with_alternatives(explorer, kind);
+  explorer.app.go_to(number);
+  explorer.frame();
+  explorer.frame();
+  return number;
+}
+
 std::string other_choice(const Decision& decision) {
   for (const Alternative& each : decision.alternatives)
     if (!each.refused && each.choice != decision.choice) return each.choice;
@@ -49,11 +58,8 @@ TEST(Explorer, walks_through_all_steps_by_keys_and_shows_each) {
 TEST(Explorer, takes_a_choice_by_click_and_gives_it_back) {
   Explorer explorer;
   explorer.open("attention");
-  const std::size_t number = step_with_alternatives(explorer, "tile");
+  const std::size_t number = go_to_step_with_alternatives(explorer, "tile");
   ASSERT_LT(number, explorer.app.document.shown()->steps().size());
-  explorer.app.go_to(number);
-  explorer.frame();
-  explorer.frame();
   const Decision before = *step_at(explorer, number).decision;
   const std::string wanted = other_choice(before);
   ASSERT_TRUE(explorer.click("card/" + before.site + "=" + wanted));
@@ -77,10 +83,8 @@ TEST(Explorer, takes_a_choice_by_click_and_gives_it_back) {
 TEST(Explorer, previews_nothing_that_a_change_moved_under_a_mouse_that_rests) {
   Explorer explorer;
   explorer.open("attention");
-  const std::size_t number = step_with_alternatives(explorer, "tile");
-  explorer.app.go_to(number);
-  explorer.frame();
-  explorer.frame();
+  const std::size_t number = go_to_step_with_alternatives(explorer, "tile");
+  ASSERT_LT(number, explorer.app.document.shown()->steps().size());
   const Decision before = *step_at(explorer, number).decision;
   ASSERT_TRUE(explorer.click("card/" + before.site + "=" + other_choice(before)));
   explorer.settle();
@@ -103,10 +107,8 @@ TEST(Explorer, previews_nothing_that_a_change_moved_under_a_mouse_that_rests) {
 TEST(Explorer, previews_the_choice_under_the_mouse_and_forgets_it) {
   Explorer explorer;
   explorer.open("attention");
-  const std::size_t number = step_with_alternatives(explorer, "tile");
-  explorer.app.go_to(number);
-  explorer.frame();
-  explorer.frame();
+  const std::size_t number = go_to_step_with_alternatives(explorer, "tile");
+  ASSERT_LT(number, explorer.app.document.shown()->steps().size());
   const Decision before = *step_at(explorer, number).decision;
   const std::string wanted = other_choice(before);
   const MirrorItem* found = mirror().find("card/" + before.site + "=" + wanted);
@@ -282,11 +284,8 @@ TEST(Explorer, a_fusing_step_says_why_of_its_own_reduction_alone) {
   ASSERT_NE(explorer.app.document.shown(), nullptr);
   const auto& fusions = explorer.app.document.shown()->compilation().record.fusions;
   ASSERT_EQ(fusions.size(), 2U);
-  const std::size_t number = step_with_alternatives(explorer, "fuse");
+  const std::size_t number = go_to_step_with_alternatives(explorer, "fuse");
   ASSERT_LT(number, explorer.app.document.shown()->steps().size());
-  explorer.app.go_to(number);
-  explorer.frame();
-  explorer.frame();
   EXPECT_NE(mirror().find("card/why.z/open"), nullptr);
   EXPECT_EQ(mirror().find("card/why.z.max/open"), nullptr);
 }

@@ -26,6 +26,13 @@ class PaletteList : public Explorer, public testing::Test {
     key(ImGuiKey_Escape);
     return ids;
   }
+  /// Asks to leave, and answers the question about unsaved changes with "Save, then go on".
+  void leave_and_save(std::function<void(App&)> then) {
+    leave(app, std::move(then));
+    frame();
+    frame();
+    ASSERT_TRUE(click("palette/save"));
+  }
   /// Something that no file has.
   void change() {
     app.document.type(app.document.text() + "# mine\n");
@@ -91,10 +98,7 @@ TEST_F(PaletteList, saves_and_then_does_what_was_asked_for) {
   change();
   int went = 0;
   const auto go = [&](App&) { ++went; };
-  leave(app, go);
-  frame();
-  frame();
-  ASSERT_TRUE(click("palette/save"));
+  leave_and_save(go);
   frame();
   EXPECT_EQ(app.palette.ask, Ask::save_session) << "there is no name yet";
   EXPECT_EQ(went, 0);
@@ -105,10 +109,7 @@ TEST_F(PaletteList, saves_and_then_does_what_was_asked_for) {
   EXPECT_EQ(app.document.message(), "Saved: " + full_path("softmax.session.json"));
   EXPECT_EQ(app.document.said(), Said::done);
   change();
-  leave(app, go);
-  frame();
-  frame();
-  ASSERT_TRUE(click("palette/save"));
+  leave_and_save(go);
   EXPECT_EQ(went, 2) << "it has a name now";
   EXPECT_FALSE(app.is_changed());
 }
@@ -116,10 +117,7 @@ TEST_F(PaletteList, saves_and_then_does_what_was_asked_for) {
 TEST_F(PaletteList, a_question_that_nobody_answers_does_nothing_later) {
   change();
   int went = 0;
-  leave(app, [&](App&) { ++went; });
-  frame();
-  frame();
-  ASSERT_TRUE(click("palette/save"));
+  leave_and_save([&](App&) { ++went; });
   frame();
   key(ImGuiKey_Escape);
   ASSERT_TRUE(run_command(app, "file.save-as"));
@@ -133,10 +131,7 @@ TEST_F(PaletteList, a_question_that_nobody_answers_does_nothing_later) {
 TEST_F(PaletteList, what_cannot_be_saved_is_not_left) {
   change();
   int went = 0;
-  leave(app, [&](App&) { ++went; });
-  frame();
-  frame();
-  ASSERT_TRUE(click("palette/save"));
+  leave_and_save([&](App&) { ++went; });
   for (int i = 0; i < 3; ++i) frame();  // until the field has the keys: what is typed replaces the proposal
   type("/nowhere/at/all.session.json");
   key(ImGuiKey_Enter);
@@ -151,10 +146,7 @@ TEST_F(PaletteList, a_text_that_never_compiled_is_kept_as_a_program) {
   app.document.type("operator more nonsense");
   settle();
   int went = 0;
-  leave(app, [&](App&) { ++went; });
-  frame();
-  frame();
-  ASSERT_TRUE(click("palette/save"));
+  leave_and_save([&](App&) { ++went; });
   frame();
   EXPECT_EQ(app.palette.ask, Ask::save_program);
   key(ImGuiKey_Enter);

@@ -16,6 +16,6 @@ struct PanelEntry {
 
 /// Draws the one that View::alone names. In a window of fewer gaps than `least_width` it draws one in any case, `usual` where none is
 /// named, below tabs to choose it. False: nothing was drawn, the workspace shows all.
-[[nodiscard]] bool draw_alone(App&, const Box&, std::span<const PanelEntry>, std::string_view usual, float least_width = 180);
+[[nodiscard]] bool draw_alone(App&, const Box&, std::span<const PanelEntry>, std::string_view usual, float least_width = least_for_columns);
 
 }  // namespace fathom::ui::panels

@@ -16,11 +16,15 @@ namespace {
 
 using widgets::Box;
 
-bool has_moved_since_change(App& app) {
+/// A change of what is shown is seen in the first frame that shows it.
+void follow_change(App& app) {
   CardState::Rest& rest = app.card.rest;
-  const ImVec2 mouse = ImGui::GetMousePos();
-  if (rest.version != app.document.version() || rest.step != app.step()) rest = {app.document.version(), app.step(), mouse};
-  return mouse.x != rest.mouse.x || mouse.y != rest.mouse.y;
+  if (rest.version != app.document.version() || rest.step != app.step()) rest = {app.document.version(), app.step(), ImGui::GetMousePos()};
+}
+
+bool has_moved_since_change(const App& app) {
+  const ImVec2 mouse = ImGui::GetMousePos(), rest = app.card.rest.mouse;
+  return mouse.x != rest.x || mouse.y != rest.y;
 }
 
 /// One alternative: pressed to take it. Refused ones say why in place of their time.
@@ -80,7 +84,7 @@ void preview_line(const App& app) {
 void choices(App& app, const Decision& decision) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap(2), 0});
   bool preview_is_wanted = false;
-  (void)has_moved_since_change(app);  // a change is seen in the frame that shows it
+  follow_change(app);
   for (const Alternative& each : decision.alternatives) alternative(app, decision, each, preview_is_wanted);
   ImGui::PopStyleVar();
   if (!preview_is_wanted) app.document.end_preview();

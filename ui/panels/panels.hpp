@@ -9,7 +9,8 @@ namespace fathom::ui::panels {
 using widgets::Box;
 
 /// Too narrow for columns: one panel at a time, and a bar with the least.
-[[nodiscard]] inline bool is_narrow() { return ImGui::GetIO().DisplaySize.x < gap(180); }
+constexpr float least_for_columns = 180;  ///< gaps
+[[nodiscard]] inline bool is_narrow() { return ImGui::GetIO().DisplaySize.x < gap(least_for_columns); }
 
 /// Wide enough for the text of the program beside its IR.
 [[nodiscard]] inline bool shows_program_beside(const App& app) {

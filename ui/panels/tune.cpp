@@ -10,7 +10,7 @@
 namespace fathom::ui::panels {
 namespace {
 
-constexpr float least_for_columns = 300;  // gaps: in a narrower window the table has no room between the others
+constexpr float least_for_table = 300;  // gaps: in a narrower window the table has no room between the others
 
 constexpr std::array tune_panels = std::to_array<PanelEntry>({{"tune/decisions", "Decisions", tune_decisions},
                                                               {"tune/plots", "Plots", tune_plots},
@@ -21,7 +21,7 @@ constexpr std::array tune_panels = std::to_array<PanelEntry>({{"tune/decisions",
 
 void tune(App& app, const Box& box) {
   const MirrorScope scope("tune");
-  if (draw_alone(app, box, tune_panels, "tune/trials", least_for_columns)) return;
+  if (draw_alone(app, box, tune_panels, "tune/trials", least_for_table)) return;
   TuneView& view = app.view.tune;
   const float between = gap(2), width = box.width();
   const float left_part = view.left > 0 ? view.left : usual_part(width, 75, 90),
