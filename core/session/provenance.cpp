@@ -54,7 +54,7 @@ std::string Provenance::source_name(std::string name) const {
   return name;
 }
 
-Names Provenance::origin(std::size_t step, std::string name) const {
+Names Provenance::origin(std::size_t step, const std::string& name) const {
   Names written, found;
   collect(static_cast<int>(step), bare_name(name), 0, written);
   for (const std::string& each : written)

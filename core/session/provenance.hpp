@@ -22,7 +22,7 @@ class Provenance {
   explicit Provenance(const Compilation&);
 
   /// Tensors of the source behind a name that stands in the program after the step.
-  [[nodiscard]] Names origin(std::size_t step, std::string name) const;
+  [[nodiscard]] Names origin(std::size_t step, const std::string& name) const;
   /// Names in the program after the earlier step `at` that the name after `step` came from; the name itself where nothing changed it.
   [[nodiscard]] Names ancestors(std::size_t step, const std::string& name, std::size_t at) const;
   /// Do the two names, each after its step, stand for the same thing or one for a part of the other? A tensor of the source stands for all

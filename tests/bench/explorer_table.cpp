@@ -35,6 +35,12 @@ double frames_ms(ui::tests::Explorer& explorer) {
   return times[times.size() * 95 / 100];
 }
 
+/// Rows of the table that are on the screen.
+long rows_seen() {
+  const auto& items = ui::mirror().items();
+  return std::count_if(items.begin(), items.end(), [](const ui::MirrorItem& item) { return item.id.starts_with("tune/trials/row."); });
+}
+
 }  // namespace
 
 int main() {
@@ -44,6 +50,11 @@ int main() {
   explorer.app.trials.runner = std::make_shared<Endless>();
   ui::run_command(explorer.app, "workspace.tune");
   for (int i = 0; i < rows; ++i) explorer.app.trials.run(explorer.app.document.shown()->compilation().inputs);
+  explorer.settle();
+  if (rows_seen() < 5) {
+    std::fprintf(stderr, "explorer_table  the table is not on the screen\n");
+    return 1;
+  }
   std::printf("explorer_table  %d rows, one running: p95 of a frame %.2f ms\n", rows, frames_ms(explorer));
   explorer.app.trials.cancel();
   std::printf("explorer_table  %d rows, all done: p95 of a frame %.2f ms\n", rows, frames_ms(explorer));
