@@ -10,6 +10,7 @@
 namespace fathom::interp {
 namespace {
 
+using tiles::Data;
 using tiles::Kind;
 using tiles::Memory;
 
@@ -23,6 +24,7 @@ class ModuleRun {
     reserve();
     check_contract();
     for (const kernel::Kernel& k : module_.kernels) run_kernel(k);
+    check_counters();
     Arrays results;
     for (const math::Parameter& r : module_.results) {
       Memory& memory = memories_[r.name];
@@ -51,6 +53,7 @@ class ModuleRun {
   /// Dimensions, tensors and the module's lets, by name.
   void fill(tiles::Frame& frame) {
     for (const math::Dimension& d : module_.dims) frame.bind(d.name, tiles::scalar(Kind::integer, static_cast<double>(d.value)));
+    for (const auto& [name, value] : shapes_) frame.bind(name, tiles::scalar(Kind::integer, static_cast<double>(value)));
     for (const auto& [name, value] : options_.dims) frame.bind(name, tiles::scalar(Kind::integer, static_cast<double>(value)));
     for (auto& [name, memory] : memories_) {
       frame.memories.insert(name);
@@ -58,6 +61,13 @@ class ModuleRun {
     }
     if (!reserved_) return;
     for (const kernel::Let& l : module_.lets) frame.bind(l.name, uniform(frame, l.value));
+  }
+
+  /// A dimension of run time, which the shape of an input tells.
+  [[nodiscard]] bool runs_with(Expr extent) const {
+    if (!extent.is(Op::dim)) return false;
+    const auto same = [&](const math::Dimension& d) { return d.name == extent.name() && d.runtime; };
+    return std::any_of(module_.dims.begin(), module_.dims.end(), same);
   }
 
   void bind_parameters() {
@@ -68,6 +78,9 @@ class ModuleRun {
         tiles::stop("`" + p.name.text() + "` is declared " + std::string(name(p.dtype)) + ", but the input is " +
                         std::string(name(given->second.dtype)),
                     {p.name.text()});
+      }
+      for (std::size_t d = 0; d < p.extents.size() && d < given->second.shape.size(); ++d) {
+        if (runs_with(p.extents[d])) shapes_.emplace(p.extents[d].name(), given->second.shape[d]);
       }
       Memory memory{p.dtype, given->second.shape, {}, &given->second.data, {}};
       if (tiles::count(memory.shape) != given->second.size())
@@ -118,11 +131,23 @@ class ModuleRun {
     }
   }
 
+  /// The next launch finds its counters at 0.
+  void check_counters() {
+    for (const kernel::Workspace& w : module_.workspaces) {
+      const Data& cells = memories_[w.name].own;
+      const auto left = std::find_if(cells.begin(), cells.end(), [](double cell) { return cell != 0; });
+      if (!w.zero || left == cells.end()) continue;
+      tiles::stop("workspace `" + w.name.text() + "` does not hold 0 after the launch: element " + std::to_string(left - cells.begin()) +
+                      " is " + std::to_string(static_cast<std::int64_t>(*left)),
+                  {w.name.text()}, "each cell is incremented as often as its wrap says");
+    }
+  }
+
   void run_kernel(const kernel::Kernel& k) {
     tiles::Frame frame(module_, budget_);
     fill(frame);
     if (k.when && !tiles::any_true(*uniform(frame, k.when))) return;
-    tiles::KernelRun(frame, k, options_).run();
+    tiles::KernelRun(frame, module_, k, options_).run();
   }
 
   const kernel::Module& module_;
@@ -131,6 +156,7 @@ class ModuleRun {
   tiles::Budget budget_;
   std::map<Symbol, Memory> memories_;
   Substitution addresses_;
+  DimValues shapes_;
   bool reserved_ = false;
 };
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "interp/run_kernel_body.hpp"
+#include "interp/run_kernel_process.hpp"
 
 namespace fathom::interp::tiles {
 namespace {
@@ -112,8 +112,21 @@ struct Storing {
 
 }  // namespace
 
-void KernelRun::assign_all(const Step& step, const TileRef& fill) {
+void Process::assign_all(const Step& step, const TileRef& fill) {
   if (step.targets.empty()) return;
+  Evaluation evaluation(frame_, step.formula, fill);
+  const std::vector<TileRef> values = right_sides(evaluation, step);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (step.targets[i].stored) {
+      store(evaluation, step, step.targets[i], values[i]);
+    } else {
+      assign(step.targets[i], values[i]);
+    }
+  }
+}
+
+/// One value a target, made only where the enclosing `if` statements hold.
+std::vector<TileRef> Process::right_sides(Evaluation& evaluation, const Step& step) {
   bool complete = true;
   TileRef mask;
   if (mask_) {
@@ -124,7 +137,6 @@ void KernelRun::assign_all(const Step& step, const TileRef& fill) {
     }
     mask = mask_for(axes, complete);
   }
-  Evaluation evaluation(frame_, step.formula, fill);
   std::vector<TileRef> values;
   if (step.values.size() == step.targets.size()) {
     for (const int value : step.values) values.push_back(evaluation.value(value, mask));
@@ -134,16 +146,10 @@ void KernelRun::assign_all(const Step& step, const TileRef& fill) {
   if (values.size() != step.targets.size()) {
     stop("`" + step.targets[0].name.text() + "` and its neighbours get " + std::to_string(values.size()) + " values", {});
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (step.targets[i].stored) {
-      store(evaluation, step, step.targets[i], values[i]);
-    } else {
-      assign(step.targets[i], values[i]);
-    }
-  }
+  return values;
 }
 
-void KernelRun::check_cover(const Step::Target& target, const Tile& value, const std::vector<int>& axes) {
+void Process::check_cover(const Step::Target& target, const Tile& value, const std::vector<int>& axes) {
   for (const int axis : value.axes) {
     if (contains(axes, axis)) continue;
     const std::string name = frame_.axis(axis).name.text();
@@ -151,7 +157,7 @@ void KernelRun::check_cover(const Step::Target& target, const Tile& value, const
   }
 }
 
-void KernelRun::assign(const Step::Target& target, TileRef value) {
+void Process::assign(const Step::Target& target, TileRef value) {
   check_cover(target, *value, target.dims);
   Binding& binding = frame_.binding(target.slot);
   if (mask_ && in_any(if_carries_, target.name)) {
@@ -161,14 +167,14 @@ void KernelRun::assign(const Step::Target& target, TileRef value) {
     if (!binding.tile) stop("`" + target.name.text() + "` has no value before the `if` that changes it", {target.name.text()});
     value = apply(Op::where, {mask, value, binding.tile}, frame_.budget());
   }
-  binding = {value, target.dims, nullptr};
+  binding = {value, target.dims, nullptr, nullptr};
   if (options_.observer) report_tile(target, *value);
 }
 
 // ---- masks of `if` ----
 
 /// The mask over other axes: a part may stand for its axis. `complete` is false where a mask axis has no counterpart.
-TileRef KernelRun::mask_for(const std::vector<int>& axes, bool& complete) {
+TileRef Process::mask_for(const std::vector<int>& axes, bool& complete) {
   TileRef mask = mask_;
   std::vector<int> kept;
   for (const int axis : mask_->axes) {
@@ -187,7 +193,7 @@ TileRef KernelRun::mask_for(const std::vector<int>& axes, bool& complete) {
 }
 
 /// A tile over a part, as a tile over the whole axis.
-TileRef KernelRun::spread(const TileRef& mask, int part, int whole) {
+TileRef Process::spread(const TileRef& mask, int part, int whole) {
   const std::int64_t stride = frame_.axis(part).stride, digits = frame_.axis(part).extent, extent = frame_.axis(whole).extent;
   std::vector<TileRef> rows;
   Data index(static_cast<std::size_t>(extent));
@@ -204,7 +210,7 @@ TileRef KernelRun::spread(const TileRef& mask, int part, int whole) {
 
 // ---- stores ----
 
-void KernelRun::store(Evaluation& evaluation, const Step& step, const Step::Target& target, const TileRef& value) {
+void Process::store(Evaluation& evaluation, const Step& step, const Step::Target& target, const TileRef& value) {
   Memory* memory = frame_.binding(target.slot).memory;
   if (memory == nullptr || memory->input != nullptr) {
     stop("`" + target.name.text() + "` is no place to store to", {target.name.text()});
@@ -235,7 +241,7 @@ void KernelRun::store(Evaluation& evaluation, const Step& step, const Step::Targ
 
 // ---- events ----
 
-void KernelRun::report(Symbol name, std::vector<std::pair<std::int64_t, std::int64_t>> box, const Data& values) {
+void Process::report(Symbol name, std::vector<std::pair<std::int64_t, std::int64_t>> box, const Data& values) {
   Event event;
   event.tensor = name;
   event.box = std::move(box);
@@ -245,7 +251,7 @@ void KernelRun::report(Symbol name, std::vector<std::pair<std::int64_t, std::int
   options_.observer(event);
 }
 
-void KernelRun::report_tile(const Step::Target& target, const Tile& value) {
+void Process::report_tile(const Step::Target& target, const Tile& value) {
   std::vector<std::pair<std::int64_t, std::int64_t>> box;
   Walk walk;
   std::vector<std::int64_t> strides;
@@ -265,8 +271,8 @@ void KernelRun::report_tile(const Step::Target& target, const Tile& value) {
   report(target.name, std::move(box), dense);
 }
 
-void KernelRun::report_store(const Step::Target& target, const Memory& memory,
-                             const std::vector<std::pair<std::int64_t, std::int64_t>>& box) {
+void Process::report_store(const Step::Target& target, const Memory& memory,
+                           const std::vector<std::pair<std::int64_t, std::int64_t>>& box) {
   std::vector<std::int64_t> extents;
   for (const auto& [lo, hi] : box) extents.push_back(std::max<std::int64_t>(hi - lo, 0));
   const std::int64_t size = count(extents);

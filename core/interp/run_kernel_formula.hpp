@@ -23,12 +23,17 @@ struct Memory {
   [[nodiscard]] const Data& data() const { return input != nullptr ? *input : own; }
 };
 
-/// What a name stands for at the moment: a tile (`dims`: the axis of each subscript), a place in memory, or nothing yet.
+/// An asynchronous operation in flight (run_kernel_workgroup.hpp).
+struct Token;
+
+/// What a name stands for at the moment: a tile (`dims`: the axis of each subscript), a place in memory, a token, or nothing yet.
 struct Binding {
   TileRef tile;
   std::vector<int> dims;
   Memory* memory = nullptr;
+  std::shared_ptr<Token> token;
 };
+using Bindings = std::vector<Binding>;
 
 struct AxisInfo {
   Symbol name;
@@ -92,8 +97,10 @@ class Frame {
   int slot(Symbol name);
   [[nodiscard]] const Symbol& name_of(int slot) const { return names_[static_cast<std::size_t>(slot)]; }
   Binding& binding(int slot) { return bindings_[static_cast<std::size_t>(slot)]; }
-  void bind(Symbol name, TileRef tile) { binding(slot(name)) = {std::move(tile), {}, nullptr}; }
-  void bind(Symbol name, Memory* memory) { binding(slot(name)) = {nullptr, {}, memory}; }
+  void bind(Symbol name, TileRef tile) { binding(slot(name)) = {std::move(tile), {}, nullptr, nullptr}; }
+  void bind(Symbol name, Memory* memory) { binding(slot(name)) = {nullptr, {}, memory, nullptr}; }
+  [[nodiscard]] const Bindings& bindings() const { return bindings_; }
+  void exchange(Bindings& others) { bindings_.swap(others); }
 
   int add_axis(const AxisInfo& info);
   void name_axis(Symbol name, int id) { axis_ids_[name] = id; }
@@ -110,7 +117,7 @@ class Frame {
   Budget* budget_;
   std::map<Symbol, int> slots_;
   std::vector<Symbol> names_;
-  std::vector<Binding> bindings_;
+  Bindings bindings_;
   std::map<Symbol, int> axis_ids_;
   std::vector<AxisInfo> axes_;
   std::map<Symbol, CompiledReducer> reducers_;
@@ -167,6 +174,8 @@ class Evaluation {
       : frame_(frame), formula_(formula), fill_(std::move(fill)), locals_(locals), memo_(formula.nodes.size()) {}
 
   TileRef value(int node, const TileRef& mask = nullptr);
+  /// From now on the node has this value.
+  void preset(int node, TileRef value) { memo_[static_cast<std::size_t>(node)] = {{nullptr, std::move(value)}}; }
   std::vector<TileRef> states(int node, const TileRef& mask = nullptr);  ///< of a reduction
 
   /// Where the subscripts of a read point to, for loads and stores.

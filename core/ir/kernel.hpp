@@ -225,19 +225,33 @@ struct Module {
 // ---- verification and text ----
 /// The Tile subset: one role, values, let, for, when; every read tile defined on every path; carried values updated; results stored once.
 [[nodiscard]] Result<void> verify_tile(const Module&);
-/// The Kernel level. Until later issues: one role a kernel, no turns, no atomics, depth-1 self-channels filled by stores; anything else is
-/// refused by name.
+/// The Kernel level. Names, axes and ranks; every value defined on every path, in every range of tags; each channel filled by its producer
+/// and handed over whole; nothing read before it has landed, nothing reused before its last reader, the await of an asynchronous one; the
+/// law of stages; no cyclic wait and equal counts, by running the channels alone.
 [[nodiscard]] Result<void> verify(const Module&);
-/// A row of a target's atom table, as far as the verifier asks.
+/// What the verifier asks of a target.
 struct KnownAtom {
   Symbol name;
   bool asynchronous = false;
+  bool quiet_operands = false;  ///< no operand in registers is written while an atom with this flag is in flight
+  int issuing_lanes = 1;
 };
-/// Also: every atom is a row of the table, and a synchronous one.
-[[nodiscard]] Result<void> verify(const Module&, const std::vector<KnownAtom>& atoms);
+struct KnownMachine {
+  int lanes = 1;  ///< of a warp
+  std::vector<KnownAtom> atoms;
+};
+/// Also: every atom is a row of the table, none is issued by more lanes than a condition around it leaves, operands are quiet where they
+/// have to be.
+[[nodiscard]] Result<void> verify(const Module&, const KnownMachine&);
+/// Also: only what a back end of one thread a workgroup has. One role of one group, values, synchronous atoms, self-channels of depth 1
+/// filled by stores; anything else is refused by name.
+[[nodiscard]] Result<void> verify_sequential(const Module&);
+[[nodiscard]] Result<void> verify_sequential(const Module&, const KnownMachine&);
 [[nodiscard]] std::string print(const Module&);
 [[nodiscard]] std::string print(const Statement&, int indent = 0);
 
+/// Is it a reduction over the groups of its role, `r.states[g](…)`? All of them make it together.
+[[nodiscard]] bool reduces_over_groups(Expr);
 /// Extent of a tile axis: the product of its parts.
 [[nodiscard]] Expr extent(const TileAxis&);
 [[nodiscard]] const TileAxis* find_axis(const Kernel&, Symbol);

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "ir/kernel.hpp"
+#include "ir/kernel_walk.hpp"
 
 namespace fathom::kernel {
 namespace {
@@ -19,68 +19,19 @@ using Names = std::map<Symbol, Symbol>;
 
 // ---- renaming ----
 
-class Renamer {
+class Renamer : public Rewrite<Renamer> {
  public:
   explicit Renamer(const Names& names) : names_(names) {}
-
-  void apply(Symbol& s) const {
+  using Rewrite::apply;
+  void apply(Symbol& s) {
     if (const auto at = names_.find(s); at != names_.end()) s = at->second;
   }
-  void apply(Expr& e) const {
+  void apply(Expr& e) {
     if (e) e = transform(e, [this](Expr part) { return renamed(part); });
   }
-  template <class T>
-  void apply(std::vector<T>& list) const {
-    for (T& item : list) apply(item);
-  }
-  template <class T>
-  void apply(std::optional<T>& item) const {
-    if (item) apply(*item);
-  }
-  void apply(Access& a) const { all(a.name, a.subscripts); }
-  void apply(OperandLayout& l) const { apply(l.atom); }
-  void apply(TokenUse& t) const { apply(t.token); }
-  void apply(Carry& c) const { all(c.value, c.initial); }
-  void apply(TaggedRange& r) const { all(r.lo, r.hi); }
-  void apply(AxisPart& p) const { all(p.name, p.extent); }
-  void apply(TileAxis& a) const { all(a.name, a.parts); }
-  void apply(AtomUse& a) const { apply(a.name); }
-  void apply(Buffer& b) const { all(b.name, b.each, b.box, b.alias); }
-  void apply(Channel& c) const { all(c.name, c.each, c.box, c.depth, c.from, c.to); }
-  void apply(Turn& t) const { all(t.name, t.over); }
-  void apply(Workspace& w) const { all(w.name, w.box); }
-  void apply(Require& r) const { apply(r.condition); }
-  void apply(Let& l) const { all(l.name, l.value); }
-  void apply(Value& v) const { all(v.targets, v.values, v.otherwise, v.layout); }
-  void apply(Copy& c) const { all(c.token, c.to, c.from, c.otherwise); }
-  void apply(Mma& m) const { all(m.token, m.atom, m.acc, m.a, m.b); }
-  void apply(Await& a) const { all(a.acc, a.token); }
-  void apply(Atomic& a) const { all(a.result, a.place, a.value); }
-  void apply(Acquire& a) const { all(a.slot, a.channel); }
-  void apply(Receive& r) const { all(r.slot, r.channel); }
-  void apply(Publish& p) const { all(p.channel, p.after); }
-  void apply(Release& r) const { all(r.channel, r.after); }
-  void apply(Take& t) const { apply(t.turn); }
-  void apply(Pass& p) const { apply(p.turn); }
-  void apply(For& f) const { all(f.variable, f.ranges, f.carry, f.body); }
-  void apply(When& w) const { all(w.condition, w.body); }
-  void apply(If& i) const { all(i.condition, i.carry, i.body); }
-  void apply(Statement& s) const {
-    std::visit([this](auto& op) { apply(op); }, s.op);
-  }
-  void apply(Role& r) const { all(r.name, r.groups, r.warps, r.registers, r.partition, r.body); }
-  void apply(Kernel& k) const {
-    all(k.name, k.when, k.after, k.work.variable, k.work.lo, k.work.hi, k.work.resident, k.work.counter);
-    all(k.axes, k.atoms, k.lets, k.buffers, k.channels, k.turns, k.roles);
-  }
-  void apply(Module& m) const { all(m.requires_, m.lets, m.workspaces, m.kernels); }
 
  private:
-  template <class... T>
-  void all(T&... items) const {
-    (apply(items), ...);
-  }
-  [[nodiscard]] Expr renamed(Expr e) const {
+  [[nodiscard]] Expr renamed(Expr e) {
     Symbol name = e.node().name;
     apply(name);
     switch (e.op()) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/channel_run.hpp"
+
 namespace fathom::kernel {
 
 bool Verifier::fail(std::string reason, std::vector<std::string> nodes, std::string hint) {
@@ -13,7 +15,9 @@ bool Verifier::fail(std::string reason, std::vector<std::string> nodes, std::str
 }
 
 bool Verifier::later(const std::string& what, const std::string& node) {
-  return fail(what + " cannot be compiled or run yet: it can be written and printed only", {node});
+  return fail(what + (subset_ == Subset::whole ? " cannot be run yet: it can be written and printed only"
+                                               : " is nothing that a back end of one thread a workgroup has"),
+              {node});
 }
 
 const Verifier::Info* Verifier::find(Symbol name) const {
@@ -132,17 +136,26 @@ bool Verifier::kernel(const Kernel& k, std::size_t position) {
   kernel_number_ = position;
   extents_.clear();
   wholes_.clear();
-  channels_.clear();
-  in_flight_.clear();
-  blocks_.clear();
   if (k.when && !uniform(k.when, "the condition of kernel `" + k.name.text() + "`")) return false;
-  if (!subset(k) || !axes(k) || !work(k) || !places(k)) return false;
-  return role(k.roles[0]);
+  if (!subset(k) || !machine_has(k) || !axes(k) || !work(k) || !places(k)) return false;
+  const std::map<Symbol, Info> declared = names_;
+  for (const Role& r : k.roles) {
+    names_ = declared;
+    if (!role(r)) return false;
+  }
+  if (subset_ != Subset::whole) return true;
+  const std::optional<Refusal> wrong = run_channels(m_, k);
+  return !wrong || fail(wrong->reason, wrong->nodes, wrong->hint);
 }
 
 /// What the level, or the back ends so far, do not have.
 bool Verifier::subset(const Kernel& k) {
   const std::string& name = k.name.text();
+  if (k.roles.empty()) return fail("kernel `" + name + "` has no role", {name});
+  for (const Buffer& b : k.buffers) {
+    if (!b.alias.empty()) return later("a buffer that shares its place", b.name.text());
+  }
+  if (subset_ == Subset::whole) return true;
   if (k.roles.size() != 1) return later("a kernel with " + std::to_string(k.roles.size()) + " roles", name);
   const Role& r = k.roles[0];
   if (r.groups && constant_integer(r.groups) != 1) return later("a role of several groups", r.name.text());
@@ -150,37 +163,35 @@ bool Verifier::subset(const Kernel& k) {
   if (r.registers) return later("a register budget", r.name.text());
   if (k.early) return later("a kernel that starts early", name);
   if (k.work.source == WorkSource::persistent) return later("a persistent work source", name);
-  if (tile_) {
-    if (!k.buffers.empty() || !k.channels.empty() || !k.turns.empty() || !k.atoms.empty()) {
-      return fail("kernel `" + name + "` has buffers, channels, turns or atoms: they belong to the Kernel level", {name});
-    }
-    if (k.work.source != WorkSource::grid) return fail("the work source of kernel `" + name + "` belongs to the Kernel level", {name});
-    return true;
+  if (subset_ == Subset::sequential) return sequential_subset(k);
+  if (!k.buffers.empty() || !k.channels.empty() || !k.turns.empty() || !k.atoms.empty()) {
+    return fail("kernel `" + name + "` has buffers, channels, turns or atoms: they belong to the Kernel level", {name});
   }
-  return kernel_subset(k);
+  if (k.work.source != WorkSource::grid) return fail("the work source of kernel `" + name + "` belongs to the Kernel level", {name});
+  return true;
 }
 
-bool Verifier::kernel_subset(const Kernel& k) {
-  const Symbol role = k.roles[0].name;
+bool Verifier::sequential_subset(const Kernel& k) {
   if (!k.turns.empty()) return later("a turn", k.turns[0].name.text());
   for (const Buffer& b : k.buffers) {
     if (!b.each.empty()) return later("a buffer for each group", b.name.text());
-    if (!b.alias.empty()) return later("a buffer that shares its place", b.name.text());
   }
   for (const Channel& c : k.channels) {
     if (!c.each.empty()) return later("a channel for each group", c.name.text());
-    if (c.from != role || c.to != role) {
-      return fail("channel `" + c.name.text() + "` joins roles that the kernel does not have", {c.name.text()},
-                  "a self-channel goes from a role to itself");
-    }
     if (constant_integer(c.depth) != 1) return later("a channel of a depth other than 1", c.name.text());
   }
+  return true;
+}
+
+bool Verifier::machine_has(const Kernel& k) {
+  atom_rows_.clear();
   for (const AtomUse& a : k.atoms) {
-    if (atoms_ == nullptr) continue;
+    if (machine_ == nullptr) continue;
     const auto same = [&](const KnownAtom& row) { return row.name == a.atom; };
-    const auto row = std::find_if(atoms_->begin(), atoms_->end(), same);
-    if (row == atoms_->end()) return fail("the target has no atom `" + a.atom.text() + "`", {a.name.text()});
-    if (row->asynchronous) return later("an asynchronous atom", a.atom.text());
+    const auto row = std::find_if(machine_->atoms.begin(), machine_->atoms.end(), same);
+    if (row == machine_->atoms.end()) return fail("the target has no atom `" + a.atom.text() + "`", {a.name.text()});
+    if (row->asynchronous && subset_ == Subset::sequential) return later("an asynchronous atom", a.atom.text());
+    atom_rows_[a.name] = &*row;
   }
   return true;
 }
@@ -214,6 +225,10 @@ bool Verifier::work(const Kernel& k) {
   return declare(k.work.variable, info);
 }
 
+static bool has_role(const Kernel& k, Symbol name) {
+  return std::any_of(k.roles.begin(), k.roles.end(), [name](const Role& r) { return r.name == name; });
+}
+
 bool Verifier::places(const Kernel& k) {
   for (const Let& l : k.lets) {
     if (!uniform(l.value, "`" + l.name.text() + "`")) return false;
@@ -230,6 +245,10 @@ bool Verifier::places(const Kernel& k) {
     for (const Expr extent : b.box) {
       if (!uniform(extent, "an extent of buffer `" + b.name.text() + "`")) return false;
     }
+    if (!b.each.empty()) {
+      if (!has_role(k, b.each)) return fail("there is no role `" + b.each.text() + "` for buffer `" + b.name.text() + "`", {b.name.text()});
+      ++info.rank;  // the group's number comes first
+    }
     if (!declare(b.name, info)) return false;
   }
   for (const Channel& c : k.channels) {
@@ -239,14 +258,40 @@ bool Verifier::places(const Kernel& k) {
       if (!uniform(extent, "an extent of channel `" + c.name.text() + "`")) return false;
     }
     if (!declare(c.name, info)) return false;
-    channels_[c.name] = {};
+    for (const Symbol end : {c.from, c.to, c.each}) {
+      if (end.empty() || has_role(k, end)) continue;
+      return fail("channel `" + c.name.text() + "` joins roles that the kernel does not have: `" + end.text() + "`", {c.name.text()},
+                  "a self-channel goes from a role to itself");
+    }
+    if (!c.each.empty() && c.each != c.to)
+      return fail("channel `" + c.name.text() + "` is one for each group of `" + c.each.text() + "`, but goes to `" + c.to.text() + "`",
+                  {c.name.text()});
+    if (!uniform(c.depth, "the depth of channel `" + c.name.text() + "`")) return false;
+  }
+  for (const Turn& t : k.turns) {
+    if (!has_role(k, t.over)) return fail("turn `" + t.name.text() + "` goes over a role that the kernel does not have", {t.name.text()});
+    if (!declare(t.name, of(Means::turn))) return false;
   }
   return true;
 }
 
 bool Verifier::role(const Role& r) {
+  role_ = &r;
   in_work_ = false;
+  channels_.clear();
+  turns_.clear();
+  in_flight_.clear();
+  blocks_.clear();
   if (!uniform(r.warps, "the warps of role `" + r.name.text() + "`")) return false;
+  if (r.groups && !uniform(r.groups, "the groups of role `" + r.name.text() + "`")) return false;
+  if (r.registers && !uniform(r.registers, "the registers of role `" + r.name.text() + "`")) return false;
+  const Symbol group("g");
+  extents_.erase(group);
+  if (find(group) == nullptr) {  // a tensor of that name hides the word
+    Info info = of(Means::uniform);
+    if (!declare(group, info)) return false;
+    extents_[group] = r.groups ? r.groups : number(1);
+  }
   const auto is_work = [](const Statement& s) { return std::holds_alternative<For>(s.op) && std::get<For>(s.op).ranges.empty(); };
   if (std::count_if(r.body.begin(), r.body.end(), is_work) != 1) {
     return fail("role `" + r.name.text() + "` needs exactly one loop over its work: `for " + k_->work.variable.text() + " in work { … }`",
@@ -255,8 +300,10 @@ bool Verifier::role(const Role& r) {
   return block(r.body, {});
 }
 
-Result<void> verify_tile(const Module& m) { return Verifier(m, true, nullptr).run(); }
-Result<void> verify(const Module& m) { return Verifier(m, false, nullptr).run(); }
-Result<void> verify(const Module& m, const std::vector<KnownAtom>& atoms) { return Verifier(m, false, &atoms).run(); }
+Result<void> verify_tile(const Module& m) { return Verifier(m, Subset::tile, nullptr).run(); }
+Result<void> verify(const Module& m) { return Verifier(m, Subset::whole, nullptr).run(); }
+Result<void> verify(const Module& m, const KnownMachine& machine) { return Verifier(m, Subset::whole, &machine).run(); }
+Result<void> verify_sequential(const Module& m) { return Verifier(m, Subset::sequential, nullptr).run(); }
+Result<void> verify_sequential(const Module& m, const KnownMachine& machine) { return Verifier(m, Subset::sequential, &machine).run(); }
 
 }  // namespace fathom::kernel

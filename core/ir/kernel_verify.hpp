@@ -3,19 +3,23 @@
 // release, an accumulator is gone between mma and await.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "ir/kernel.hpp"
+#include "ir/trips.hpp"
 
 namespace fathom::kernel {
 
+/// How much of the model a module may use.
+enum class Subset : std::uint8_t { tile, sequential, whole };
+
 class Verifier {
  public:
-  Verifier(const Module& module, bool tile_level, const std::vector<KnownAtom>* atoms) : m_(module), tile_(tile_level), atoms_(atoms) {}
+  Verifier(const Module& module, Subset subset, const KnownMachine* machine) : m_(module), subset_(subset), machine_(machine) {}
   Result<void> run();
 
  private:
@@ -32,6 +36,7 @@ class Verifier {
     slot,
     axis,
     channel,
+    turn,
     atom,
     token
   };
@@ -42,8 +47,9 @@ class Verifier {
     std::set<Symbol> depends;               ///< of a let: loop variables and the work variable
     int depth = 0;                          ///< of the block that defined it
     bool fresh = false;                     ///< defined, not read since
-    bool readable = true, writable = true;  ///< of a slot or an accumulator in flight
+    bool readable = true, writable = true;  ///< of a slot; an accumulator in flight is not readable
     bool filled = false;                    ///< of an acquired slot
+    bool carried = false;                   ///< of a token: from one trip to the next
     Symbol channel;                         ///< of a slot
   };
   static Info of(Means means) {
@@ -51,13 +57,24 @@ class Verifier {
     info.means = means;
     return info;
   }
+  /// Of a channel, or of what it is for one group.
   struct ChannelState {
-    int depth = 1;
     int acquired = 0, published = 0, received = 0, released = 0;
-    Symbol filling, reading;  ///< the slots' names
+    std::deque<Symbol> filling, reading;  ///< the slots' names, oldest first
+  };
+  /// An operation between its issue and its await.
+  struct InFlight {
+    const Mma* mma = nullptr;
+    const Copy* copy = nullptr;
+    std::set<Symbol> uses;    ///< what must stay as it is until its sources have been read
+    std::set<Symbol> stores;  ///< what nobody reads or writes until it is over
+    bool carried = false;     ///< issued in an earlier trip
   };
   struct BlockKind {
-    bool loop = false, part = false;  ///< body of a for, of an if
+    bool loop = false, part = false;    ///< body of a for, of an if
+    bool staged = false;                ///< of a for with stages
+    bool one_of_several = false;        ///< of a for: as the tags of one range make it
+    const Access* condition = nullptr;  ///< of an if
     const std::vector<Carry>* carry = nullptr;
     Symbol variable;
     int when = 0;  ///< number of the `when` it is, 0: none
@@ -74,7 +91,8 @@ class Verifier {
   bool reducer(const Reducer& r);
   bool kernel(const Kernel& k, std::size_t position);
   bool subset(const Kernel& k);
-  bool kernel_subset(const Kernel& k);
+  bool sequential_subset(const Kernel& k);
+  bool machine_has(const Kernel& k);
   bool work(const Kernel& k);
   bool axes(const Kernel& k);
   bool places(const Kernel& k);
@@ -97,6 +115,8 @@ class Verifier {
   void symbols_in(Expr e, std::set<Symbol>& names) const;
   // statements (kernel_verify_body.cpp)
   bool block(const Block& body, const BlockKind& kind);
+  bool sequence(const std::vector<const Statement*>& body, const BlockKind& kind);
+  bool bodies(const For& f, const BlockKind& kind);
   bool statement(const Statement& s);
   bool check(const Value& v);
   bool check(const Let& l);
@@ -114,6 +134,8 @@ class Verifier {
   bool check(const Take&);
   bool check(const Pass&);
   bool loop_carry(const For& f);
+  bool carried_token(const For& f, const Carry& c);
+  bool groups_meet(const Value& v);
   bool assigned(const std::vector<Access>& targets, const std::vector<Axes>& values);
   bool define(const Access& place, const Axes& value);
   bool redefine(const Access& place, Info& old, const std::vector<Symbol>& axes);
@@ -122,25 +144,38 @@ class Verifier {
   bool result_store(const Access& place);
   bool operand(const Access& access, Axes& axes);
   bool axes_of_states(Expr reduce, std::vector<Axes>& values);
-  bool balanced_since(const std::map<Symbol, ChannelState>& before);
-  bool nothing_in_flight(const std::string& where);
+  // channels, turns, what is in flight (kernel_verify_channels.cpp)
+  const Channel* channel(const Access& access, bool produces);
+  ChannelState& state_of(const Access& access) { return channels_[read(access.name, access.subscripts)]; }
+  bool tokens_of(const std::vector<TokenUse>& after, Symbol slot, const std::string& channel);
+  [[nodiscard]] std::string in_use(Symbol name) const;
+  void add_memory_of(Expr e, std::set<Symbol>& names) const;
+  bool balanced_since(const std::map<Expr, ChannelState>& before, const std::map<Symbol, int>& turns);
+  // loops with stages (kernel_verify_trips.cpp)
+  bool stages(const For& f);
+  bool quiet(const For& f, std::size_t range);
+  bool over_since(const std::map<Symbol, InFlight>& before);
+  bool products_over(const std::string& where);
   [[nodiscard]] const Info* find(Symbol name) const;
 
   bool fail(std::string reason, std::vector<std::string> nodes = {}, std::string hint = {});
   bool later(const std::string& what, const std::string& node);
 
   const Module& m_;
-  bool tile_;
-  const std::vector<KnownAtom>* atoms_;
+  Subset subset_;
+  const KnownMachine* machine_;
   std::optional<Refusal> refusal_;
   // of the kernel
   const Kernel* k_ = nullptr;
+  const Role* role_ = nullptr;
   std::map<Symbol, Info> names_;
   std::map<Symbol, Expr> extents_;  ///< of axes and parts
   std::map<Symbol, const TileAxis*> wholes_;
-  std::map<Symbol, ChannelState> channels_;
+  std::map<Expr, ChannelState> channels_;
+  std::map<Symbol, int> turns_;  ///< taken and not passed
   std::vector<BlockKind> blocks_;
-  std::map<Symbol, const Mma*> in_flight_;
+  std::map<Symbol, InFlight> in_flight_;
+  std::map<Symbol, const KnownAtom*> atom_rows_;  ///< by the kernel's name
   int whens_ = 0;
   bool in_work_ = false;
   // of the module

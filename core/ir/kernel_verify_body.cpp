@@ -25,11 +25,19 @@ std::string position(const At& at) { return "@" + std::to_string(at.stage) + "."
 }  // namespace
 
 bool Verifier::block(const Block& body, const BlockKind& kind) {
+  std::vector<const Statement*> statements;
+  for (const Statement& s : body) statements.push_back(&s);
+  return sequence(statements, kind);
+}
+
+bool Verifier::sequence(const std::vector<const Statement*>& body, const BlockKind& kind) {
   const std::map<Symbol, Info> before = names_;
-  const std::map<Symbol, ChannelState> channels = channels_;
+  const std::map<Expr, ChannelState> channels = channels_;
+  const std::map<Symbol, int> turns = turns_;
+  const std::map<Symbol, InFlight> in_flight = in_flight_;
   blocks_.push_back(kind);
-  bool good = std::all_of(body.begin(), body.end(), [&](const Statement& s) { return statement(s); });
-  good = good && balanced_since(channels);
+  bool good = std::all_of(body.begin(), body.end(), [&](const Statement* s) { return statement(*s); });
+  good = good && balanced_since(channels, turns) && over_since(in_flight);
   blocks_.pop_back();
   if (!good) return false;
   // What the block defined is gone; what it changed stays as it was declared outside.
@@ -48,31 +56,33 @@ bool Verifier::block(const Block& body, const BlockKind& kind) {
   return true;
 }
 
-/// A block hands over as many slots as it takes, so that every trip finds its channels as the one before did; it may stand between the
-/// receive and the release of another.
-bool Verifier::balanced_since(const std::map<Symbol, ChannelState>& before) {
-  for (const auto& [name, c] : channels_) {
-    const ChannelState& start = before.at(name);
-    const int acquired = c.acquired - start.acquired, published = c.published - start.published;
-    const int received = c.received - start.received, released = c.released - start.released;
-    if (acquired == published && published == received && received == released) continue;
-    const char* missing = published < acquired ? "published" : received < published ? "received" : "released";
-    return fail("channel `" + name.text() + "` has a slot that is not " + missing + " in the block that took it", {name.text()},
-                "acquire, publish, receive and release match in every trip");
+/// The body of a loop; in the whole model once for each range, as its tags make it: what stands under a tag is known behind it, where the
+/// same tag holds.
+bool Verifier::bodies(const For& f, const BlockKind& kind) {
+  const bool tagged = std::any_of(f.ranges.begin(), f.ranges.end(), [](const TaggedRange& r) { return !r.tag.empty(); });
+  if (subset_ != Subset::whole || !tagged) return block(f.body, kind);
+  const auto stores = stores_;
+  auto all_stores = stores_;
+  for (std::size_t range = 0; range < f.ranges.size(); ++range) {
+    std::vector<const Statement*> body;
+    for (const Placed& placed : body_in(f, range)) body.push_back(placed.statement);
+    stores_ = stores;  // the ranges have different trips
+    BlockKind of_range = kind;
+    of_range.one_of_several = true;  // what this range never reads another may
+    if (!sequence(body, of_range)) return false;
+    if (stores_.size() >= all_stores.size()) all_stores = stores_;
   }
-  return nothing_in_flight("at the end of its block");
-}
-
-bool Verifier::nothing_in_flight(const std::string& where) {
-  if (in_flight_.empty()) return true;
-  return fail("the mma `" + in_flight_.begin()->first.text() + "` is not awaited " + where, {in_flight_.begin()->first.text()});
+  stores_ = all_stores;
+  return true;
 }
 
 bool Verifier::statement(const Statement& s) {
-  if (s.at) return later("the stage and order " + position(*s.at), print(s));
+  if (s.at && subset_ != Subset::whole) return later("the stage and order " + position(*s.at), print(s));
+  if (s.at && (blocks_.empty() || !blocks_.back().staged))
+    return fail("the stage and order " + position(*s.at) + " stand outside of the body of a loop", {print(s)});
   const bool flow_or_value = std::holds_alternative<Value>(s.op) || std::holds_alternative<Let>(s.op) ||
                              std::holds_alternative<For>(s.op) || std::holds_alternative<When>(s.op);
-  if (tile_ && !flow_or_value) return fail("this statement belongs to the Kernel level: " + print(s), {print(s)});
+  if (subset_ == Subset::tile && !flow_or_value) return fail("this statement belongs to the Kernel level: " + print(s), {print(s)});
   return std::visit([&](const auto& op) { return check(op); }, s.op);
 }
 
@@ -88,7 +98,7 @@ bool Verifier::counts_agree(std::size_t targets, const std::vector<Expr>& values
 }
 
 bool Verifier::check(const Value& v) {
-  if (!counts_agree(v.targets.size(), v.values)) return false;
+  if (!counts_agree(v.targets.size(), v.values) || !groups_meet(v)) return false;
   std::vector<Axes> values(v.values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!axes_of(v.values[i], values[i])) return false;
@@ -96,7 +106,8 @@ bool Verifier::check(const Value& v) {
   if (v.otherwise && !uniform(v.otherwise, "the value of `else`")) return false;
   if (v.layout) {
     const Info* atom = find(v.layout->atom);
-    if (tile_) return fail("the layout of `" + v.targets[0].name.text() + "` belongs to the Kernel level", {v.targets[0].name.text()});
+    if (subset_ == Subset::tile)
+      return fail("the layout of `" + v.targets[0].name.text() + "` belongs to the Kernel level", {v.targets[0].name.text()});
     if (atom == nullptr || atom->means != Means::atom)
       return fail("there is no atom `" + v.layout->atom.text() + "`", {v.layout->atom.text()});
   }
@@ -109,6 +120,23 @@ bool Verifier::check(const Value& v) {
   for (const Access& target : v.targets) {
     Info& info = names_.at(target.name);
     if (info.means == Means::scalar) info.depends.insert(depends.begin(), depends.end());
+  }
+  return true;
+}
+
+/// A reduction over the groups is a statement of its own, at which all of them arrive.
+bool Verifier::groups_meet(const Value& v) {
+  std::size_t found = 0;
+  for (const Expr value : v.values) {
+    if (value) visit(value, [&](Expr part) { found += reduces_over_groups(part) ? 1 : 0; });
+  }
+  if (found == 0) return true;
+  const std::string& name = v.targets[0].name.text();
+  const bool whole = found == v.values.size() && std::all_of(v.values.begin(), v.values.end(), reduces_over_groups);
+  if (!whole)
+    return fail("the reduction over the groups for `" + name + "` is a part of an expression", {name}, "give it a statement of its own");
+  for (const BlockKind& around : blocks_) {
+    if (around.part) return fail("the reduction over the groups for `" + name + "` stands under a condition on parts of a tile", {name});
   }
   return true;
 }
@@ -175,7 +203,8 @@ bool Verifier::define(const Access& place, const Axes& value) {
 bool Verifier::redefine(const Access& place, Info& old, const std::vector<Symbol>& axes) {
   const std::string& name = place.name.text();
   if (old.axes != axes) return fail("`" + name + "` gets a value with other axes than before", {name});
-  if (!old.writable) return fail("`" + name + "` is written while an mma that uses it is in flight", {name});
+  if (const std::string by = in_use(place.name); !by.empty())
+    return fail("`" + name + "` is written while `" + by + "`, which uses it, is in flight", {name});
   for (std::size_t b = static_cast<std::size_t>(old.depth); b < blocks_.size(); ++b) {
     const BlockKind& around = blocks_[b];
     if (!around.loop && !around.part) continue;
@@ -184,7 +213,8 @@ bool Verifier::redefine(const Access& place, Info& old, const std::vector<Symbol
     if (!carried) return fail("`" + name + "` changes in a " + (around.loop ? "loop" : "condition") + " that does not carry it", {name});
   }
   const bool here = old.depth == static_cast<int>(blocks_.size());
-  if (here && old.fresh) return fail("`" + name + "` is defined twice, and the first value is never read", {name});
+  if (here && old.fresh && !blocks_.back().one_of_several)
+    return fail("`" + name + "` is defined twice, and the first value is never read", {name});
   if (here) old.fresh = true;
   return true;
 }
@@ -208,7 +238,8 @@ bool Verifier::store(const Access& place, const Axes& value) {
     return fail("`" + name + "` cannot be assigned", {name},
                 info.means == Means::parameter ? "parameters are read only" : "take another name");
   if (info.means == Means::slot && !info.writable) return fail("slot `" + name + "` is stored to outside of acquire and publish", {name});
-  if (!info.writable) return fail("`" + name + "` is written while an mma that uses it is in flight", {name});
+  if (const std::string by = in_use(place.name); !by.empty())
+    return fail("`" + name + "` is written while `" + by + "`, which uses it, is in flight", {name});
   if (info.rank != place.subscripts.size()) {
     return fail("`" + name + "` has " + std::to_string(info.rank) + " axes, but " + std::to_string(place.subscripts.size()) + " subscripts",
                 {name});
@@ -248,142 +279,16 @@ bool Verifier::result_store(const Access& place) {
   return true;
 }
 
-// ---- matrix products ----
-
-bool Verifier::operand(const Access& access, Axes& axes) { return axes_of(read(access.name, access.subscripts), axes); }
-
-bool Verifier::check(const Mma& m) {
-  const Info* atom = find(m.atom);
-  if (atom == nullptr || atom->means != Means::atom) return fail("there is no atom `" + m.atom.text() + "`", {m.atom.text()});
-  for (const BlockKind& around : blocks_) {
-    if (around.part) return fail("an mma cannot stand under a condition on parts of a tile", {m.token.text()});
-  }
-  if (find(m.token) != nullptr) return fail("the token `" + m.token.text() + "` has the name of something else", {m.token.text()});
-  Axes a, b, acc;
-  if (!operand(m.a, a) || !operand(m.b, b)) return false;
-  ReadScope scope;
-  for (const Expr e : m.acc.subscripts) {
-    if (!subscript(e, scope, acc)) return false;
-  }
-  for (const Symbol axis : acc) {
-    if (a.count(axis) + b.count(axis) != 1) {
-      return fail("the axis `" + axis.text() + "` of `" + m.acc.name.text() + "` must belong to exactly one operand of its mma",
-                  {m.token.text()});
-    }
-  }
-  for (const Axes* side : {&a, &b}) {
-    for (const Symbol axis : *side) {
-      const bool contracted = a.count(axis) > 0 && b.count(axis) > 0;
-      if (contracted || acc.count(axis) > 0) continue;
-      return fail("the axis `" + axis.text() + "` of an operand is neither contracted nor an axis of `" + m.acc.name.text() + "`",
-                  {m.token.text()});
-    }
-  }
-  Axes own;
-  if (m.accumulate && !operand(m.acc, own)) return false;
-  if (!assigned({m.acc}, {acc})) return false;
-  names_.at(m.acc.name).fresh = false;
-  names_.at(m.acc.name).readable = false;
-  for (const Symbol used : {m.acc.name, m.a.name, m.b.name}) names_.at(used).writable = false;
-  in_flight_[m.token] = &m;
-  return true;
-}
-
-bool Verifier::check(const Await& a) {
-  const auto at = in_flight_.find(a.token);
-  if (at == in_flight_.end()) return fail("`" + a.token.text() + "` is awaited, but no mma of this name is in flight", {a.token.text()});
-  if (a.source_only) return later("an await of the sources only", a.token.text());
-  const Mma& m = *at->second;
-  if (!a.acc || *a.acc != m.acc)
-    return fail("the await of `" + a.token.text() + "` must give the accumulator of its mma back", {a.token.text()});
-  names_.at(m.acc.name).readable = true;
-  for (const Symbol used : {m.acc.name, m.a.name, m.b.name}) {
-    Info& info = names_.at(used);
-    info.writable = info.means != Means::slot || channels_[info.channel].published < channels_[info.channel].acquired;
-  }
-  in_flight_.erase(at);
-  return true;
-}
-
-// ---- channels ----
-
-bool Verifier::check(const Acquire& a) {
-  const auto at = channels_.find(a.channel.name);
-  if (at == channels_.end() || !a.channel.subscripts.empty())
-    return fail("there is no channel `" + a.channel.name.text() + "`", {a.channel.name.text()});
-  ChannelState& c = at->second;
-  if (c.acquired - c.released >= c.depth) {
-    return fail("channel `" + a.channel.name.text() + "` is acquired before its slot was released: the role would wait for itself",
-                {a.channel.name.text()});
-  }
-  ++c.acquired;
-  c.filling = a.slot;
-  Info info = of(Means::slot);
-  info.rank = find(a.channel.name)->rank;
-  info.readable = false;
-  info.channel = a.channel.name;
-  return declare(a.slot, info);
-}
-
-bool Verifier::check(const Publish& p) {
-  const auto at = channels_.find(p.channel.name);
-  if (at == channels_.end() || !p.channel.subscripts.empty())
-    return fail("there is no channel `" + p.channel.name.text() + "`", {p.channel.name.text()});
-  if (!p.after.empty()) return later("a publish after copies", p.channel.name.text());
-  ChannelState& c = at->second;
-  if (c.published >= c.acquired)
-    return fail("channel `" + p.channel.name.text() + "` publishes a slot that it did not acquire", {p.channel.name.text()});
-  const auto slot = names_.find(c.filling);
-  if (slot == names_.end() || !slot->second.filled)
-    return fail("channel `" + p.channel.name.text() + "` publishes a slot that nothing filled", {p.channel.name.text()});
-  slot->second.writable = false;
-  ++c.published;
-  return true;
-}
-
-bool Verifier::check(const Receive& r) {
-  const auto at = channels_.find(r.channel.name);
-  if (at == channels_.end() || !r.channel.subscripts.empty())
-    return fail("there is no channel `" + r.channel.name.text() + "`", {r.channel.name.text()});
-  ChannelState& c = at->second;
-  if (c.received >= c.published) {
-    return fail("channel `" + r.channel.name.text() + "` receives a slot before it is published: the role would wait for itself",
-                {r.channel.name.text()});
-  }
-  ++c.received;
-  c.reading = r.slot;
-  Info info = of(Means::slot);
-  info.rank = find(r.channel.name)->rank;
-  info.writable = false;
-  info.channel = r.channel.name;
-  return declare(r.slot, info);
-}
-
-bool Verifier::check(const Release& r) {
-  const auto at = channels_.find(r.channel.name);
-  if (at == channels_.end() || !r.channel.subscripts.empty())
-    return fail("there is no channel `" + r.channel.name.text() + "`", {r.channel.name.text()});
-  if (!r.after.empty()) return later("a release after tokens", r.channel.name.text());
-  ChannelState& c = at->second;
-  if (c.released >= c.received)
-    return fail("channel `" + r.channel.name.text() + "` releases a slot that it did not receive", {r.channel.name.text()});
-  for (const auto& [token, m] : in_flight_) {
-    if (m->a.name != c.reading && m->b.name != c.reading) continue;
-    return fail("channel `" + r.channel.name.text() + "` is released before its last reader, the await of `" + token.text() + "`",
-                {r.channel.name.text()});
-  }
-  if (const auto slot = names_.find(c.reading); slot != names_.end()) slot->second.readable = false;
-  ++c.released;
-  return true;
-}
-
 // ---- flow ----
 
 bool Verifier::loop_carry(const For& f) {
   for (const Carry& c : f.carry) {
     const std::string& name = c.value.name.text();
     if (!c.initial) return fail("`" + name + "` is carried, but has no first value", {name});
-    if (c.initial == symbol(Symbol("done"))) return later("a carried token", name);
+    if (c.initial == symbol(Symbol("done"))) {
+      if (!carried_token(f, c)) return false;
+      continue;
+    }
     const Info* old = find(c.value.name);
     if (old != nullptr && old->means != Means::tile && old->means != Means::scalar)
       return fail("`" + name + "` is carried, but is no value", {name});
@@ -468,8 +373,11 @@ bool Verifier::check(const For& f) {
   for (const TaggedRange& r : f.ranges) {
     if (!uniform(r.lo, "the range of `" + name + "`") || !uniform(r.hi, "the range of `" + name + "`")) return false;
   }
-  if (is_work && !f.carry.empty()) return later("a value carried from one work item to the next", f.carry[0].value.name.text());
-  if (!nothing_in_flight("in front of a loop") || !loop_carry(f)) return false;
+  for (const Carry& c : f.carry) {
+    if (is_work && c.initial != symbol(Symbol("done"))) return later("a value carried from one work item to the next", c.value.name.text());
+  }
+  if (!products_over("in front of a loop") || !loop_carry(f)) return false;
+  if (has_stages(f) && (is_work || !stages(f))) return is_work ? later("stages of the work loop", name) : false;
   if (!is_work) {
     Info info = of(Means::uniform);
     info.depends = {f.variable};
@@ -487,7 +395,8 @@ bool Verifier::check(const For& f) {
   kind.loop = true;
   kind.carry = &f.carry;
   kind.variable = f.variable;
-  const bool good = block(f.body, kind);
+  kind.staged = has_stages(f);
+  const bool good = bodies(f, kind);
   in_work_ = before;
   if (good) {
     names_.erase(f.variable == k_->work.variable ? Symbol() : f.variable);
@@ -497,7 +406,7 @@ bool Verifier::check(const For& f) {
 }
 
 bool Verifier::check(const When& w) {
-  if (!uniform(w.condition, "the condition of `when`") || !nothing_in_flight("in front of a `when`")) return false;
+  if (!uniform(w.condition, "the condition of `when`") || !products_over("in front of a `when`")) return false;
   BlockKind kind;
   kind.when = ++whens_;
   return block(w.body, kind);
@@ -516,20 +425,17 @@ bool Verifier::check(const If& i) {
       return fail("`" + c.value.name.text() + "` is carried by an `if`, but never updated", {c.value.name.text()});
   }
   for (const Statement& s : i.body) {
+    const bool product = std::holds_alternative<Mma>(s.op) || std::holds_alternative<Await>(s.op);
     const bool allowed = std::holds_alternative<Value>(s.op) || std::holds_alternative<Let>(s.op) || std::holds_alternative<When>(s.op) ||
-                         std::holds_alternative<If>(s.op);
+                         std::holds_alternative<If>(s.op) || (product && subset_ == Subset::whole);
     if (!allowed)
       return fail("this statement is wider than the parts on which `if " + i.condition.name.text() + "` acts: " + print(s), {print(s)});
   }
   BlockKind kind;
   kind.part = true;
+  kind.condition = &i.condition;
   kind.carry = &i.carry;
   return block(i.body, kind);
 }
-
-bool Verifier::check(const Copy& c) { return later("an asynchronous copy", c.token.text()); }
-bool Verifier::check(const Atomic& a) { return later("an atomic operation", a.result.text()); }
-bool Verifier::check(const Take& t) { return later("a turn", t.turn.text()); }
-bool Verifier::check(const Pass& p) { return later("a turn", p.turn.text()); }
 
 }  // namespace fathom::kernel

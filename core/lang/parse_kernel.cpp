@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "lang/complete_kernel.hpp"
+
 namespace fathom::lang {
 
 using kernel::Kernel;
@@ -88,6 +90,7 @@ std::optional<Module> KernelParser::module() {
     in_.unexpected("the end of the text after the module");
     return std::nullopt;
   }
+  complete(m);
   return m;
 }
 

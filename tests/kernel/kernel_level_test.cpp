@@ -109,16 +109,17 @@ TEST(RunKernel, faults_planted_in_the_cpu_text_are_refused) {
 
 TEST(RunKernel, atoms_are_rows_of_the_table_and_synchronous) {
   const kernel::Module m = parsed(cpu_attention());
-  EXPECT_TRUE(kernel::verify(m, {{Symbol("fma_6x32_f32"), false}}));
-  EXPECT_FALSE(kernel::verify(m, {{Symbol("fma_6x32_f32"), true}}));
-  EXPECT_FALSE(kernel::verify(m, std::vector<kernel::KnownAtom>{}));
+  const auto machine = [](bool asynchronous) { return kernel::KnownMachine{1, {{Symbol("fma_6x32_f32"), asynchronous}}}; };
+  EXPECT_TRUE(kernel::verify_sequential(m, machine(false)));
+  EXPECT_FALSE(kernel::verify_sequential(m, machine(true)));
+  EXPECT_FALSE(kernel::verify_sequential(m, kernel::KnownMachine{}));
 }
 
 TEST(RunKernel, what_back_ends_do_not_have_is_refused_by_name) {
   const std::pair<const char*, const char*> texts[] = {
       {"attention_sm90a", "roles"}, {"attention_sm80", "atom"}, {"decode_two_kernels", "groups"}};
   for (const auto& [name, word] : texts) {
-    const auto result = kernel::verify(parsed(text_of(name)), std::vector<kernel::KnownAtom>{});
+    const auto result = kernel::verify_sequential(parsed(text_of(name)), kernel::KnownMachine{});
     ASSERT_FALSE(result) << name;
     EXPECT_FALSE(result.error().nodes.empty());
   }

@@ -44,7 +44,7 @@ inline interp::Arrays run(const kernel::Module& m, Level level, const interp::Ar
 }
 
 inline std::string refusal(const kernel::Module& m, Level level) {
-  const auto sound = level == Level::tile ? kernel::verify_tile(m) : kernel::verify(m);
+  const auto sound = level == Level::tile ? kernel::verify_tile(m) : kernel::verify_sequential(m);
   return sound ? "" : sound.error().reason;
 }
 

@@ -261,7 +261,7 @@ Result<std::unique_ptr<Program>> compile_module(kernel::Module module) {
 Result<std::unique_ptr<Program>> compile_text(std::string_view kernel_text) {
   auto module = lang::parse_kernel(kernel_text);
   if (!module) return refuse(render(module.error(), "kernel", kernel_text));
-  if (auto sound = kernel::verify(*module); !sound) return tl::unexpected(sound.error());
+  if (auto sound = kernel::verify_sequential(*module); !sound) return tl::unexpected(sound.error());
   return compile_module(std::move(*module));
 }
 

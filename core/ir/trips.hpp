@@ -1,0 +1,38 @@
+// How a loop with stages runs. Its text stands in iteration order; an operation of stage s of iteration i runs in trip i + s, and in a trip
+// operations run by their order, equals as the text has them. Shared by the verifier, the interpreter and the printers.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "ir/kernel.hpp"
+
+namespace fathom::kernel {
+
+/// An operation of a loop's body. A `when` that tags decide is gone: what stood in it has its stage and order.
+struct Placed {
+  const Statement* statement = nullptr;
+  std::optional<At> at;  ///< absent: a `let`, which is made anew in each stage that reads it
+  bool operator==(const Placed&) const = default;
+};
+
+[[nodiscard]] bool has_stages(const For&);
+/// 0 where no operation has a stage.
+[[nodiscard]] int last_stage(const For&);
+/// The body as it is in range `range` of the loop, in iteration order. The statements are those of the loop, which must outlive them.
+[[nodiscard]] std::vector<Placed> body_in(const For&, std::size_t range);
+
+/// Names that a statement reads before it gives them a value itself, and names that it gives one. A store reads its place; an mma
+/// without a start reads its accumulator and takes it away, its await gives it back.
+struct Uses {
+  std::set<Symbol> reads, writes;
+};
+/// `places`: names of memory, slots included.
+[[nodiscard]] Uses uses_of(const Statement&, const std::set<Symbol>& places);
+/// The slots of a block and its inner blocks.
+void collect_slots(const Block&, std::set<Symbol>& slots);
+/// Tensors, workspaces, buffers of a kernel, and the slots of its roles.
+[[nodiscard]] std::set<Symbol> places_of(const Module&, const Kernel&);
+
+}  // namespace fathom::kernel
