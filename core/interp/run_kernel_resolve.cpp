@@ -47,7 +47,7 @@ void collect(const std::vector<Step>& steps, std::map<const Statement*, const St
 }  // namespace
 
 Resolver::Resolver(const kernel::Module& module, const kernel::Kernel& kernel, RoleCode& code)
-    : module_(module), kernel_(kernel), code_(code), frame_(code.frame), places_(kernel::places_of(module, kernel)) {}
+    : kernel_(kernel), code_(code), frame_(code.frame), places_(kernel::places_of(module, kernel)) {}
 
 void Resolver::run() {
   std::set<Symbol> slots;

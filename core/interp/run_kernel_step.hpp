@@ -97,7 +97,6 @@ class Resolver {
   void stages(std::vector<Step>& steps);
   std::shared_ptr<const StagedLoop> staged(const Step& loop, const kernel::For& from);
 
-  const kernel::Module& module_;
   const kernel::Kernel& kernel_;
   RoleCode& code_;
   Frame& frame_;

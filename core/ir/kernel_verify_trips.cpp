@@ -83,7 +83,7 @@ std::optional<Access> channel_of(const Statement& s) {
 /// The body of one range and what in it needs what.
 class Trip {
  public:
-  Trip(const For& loop, std::size_t range, const std::set<Symbol>& places) : places_(places) {
+  Trip(const For& loop, std::size_t range, const std::set<Symbol>& places) {
     for (const Placed& placed : body_in(loop, range)) {
       Operation& o = operations.emplace_back();
       o.statement = placed.statement;
@@ -216,7 +216,6 @@ class Trip {
     }
   }
 
-  const std::set<Symbol>& places_;
   mutable std::set<Symbol> slots_;
 };
 

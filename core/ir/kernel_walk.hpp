@@ -63,6 +63,8 @@ class Rewrite {
   void apply(Module& m) { all(m.requires_, m.lets, m.workspaces, m.kernels); }
 
  private:
+  friend Self;
+  Rewrite() = default;
   [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
   template <class... T>
   void all(T&... items) {

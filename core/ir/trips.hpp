@@ -14,7 +14,6 @@ namespace fathom::kernel {
 struct Placed {
   const Statement* statement = nullptr;
   std::optional<At> at;  ///< absent: a `let`, which is made anew in each stage that reads it
-  bool operator==(const Placed&) const = default;
 };
 
 [[nodiscard]] bool has_stages(const For&);

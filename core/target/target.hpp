@@ -13,6 +13,22 @@ namespace fathom {
 
 enum class Home : std::uint8_t { memory, shared, registers, cache };
 
+/// Where the number of a place counts: registers of a lane, lanes of a warp, warps of a group.
+enum class Level : std::uint8_t { registers, lane, warp };
+
+/// Which element of an operand a place holds: the number `place` at its level has the digit (place / step) % extent, and each of its values
+/// moves the coordinate of `dimension` by `stride`. The coordinate is the sum over all digits.
+struct FragmentDigit {
+  enum class Dimension : std::uint8_t { m, n, k };
+  Level level = Level::registers;
+  int step = 1;
+  int extent = 1;
+  Dimension dimension = Dimension::m;
+  int stride = 1;
+};
+/// Digits of registers stand slowest first; pairs of 16-bit elements share a register of 32 bits.
+using Fragment = std::vector<FragmentDigit>;
+
 /// One matrix instruction (or register tile on a CPU): c[m,n] += a[m,k] * b[k,n].
 struct MatrixAtom {
   Symbol name;  ///< "fma_6x32_f32", "mma_m16n8k16_bf16"
@@ -24,6 +40,7 @@ struct MatrixAtom {
   bool quiet_operands = false;  ///< no register operand is written while one is in flight
   bool ragged = false;          ///< also does edges smaller than m x n, at the price of whole ones
   double fill = 0;              ///< steps along k that loading, draining and storing the accumulator take the time of
+  Fragment a_fragment, b_fragment, accumulator_fragment;  ///< of operands whose home is registers; empty elsewhere
 };
 
 /// Peak rates of one workgroup's share of the machine, per second, and of the whole machine.

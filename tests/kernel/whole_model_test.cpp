@@ -94,7 +94,8 @@ constexpr double base_2 = 0.12751743 * 0.6931471805599453;  // the texts' consta
 kernel::KnownMachine hopper() {
   kernel::KnownMachine machine;
   machine.lanes = 32;
-  for (const MatrixAtom& atom : target_named("sm_90a")->atoms)
+  const Target target = *target_named("sm_90a");
+  for (const MatrixAtom& atom : target.atoms)
     machine.atoms.push_back({atom.name, atom.asynchronous, atom.quiet_operands, atom.issuing_lanes});
   return machine;
 }
