@@ -67,7 +67,7 @@ Result<Layout> repeated(const Fragment& fragment, const MatrixAtom& atom, const 
   std::int64_t own_warps = 1;  // inside of the atom
   for (const FragmentDigit& digit : fragment) {
     for (Side& side : sides) side.used = side.used || side.dimension == digit.dimension;
-    if (digit.level == Level::warp) own_warps *= digit.extent;
+    if (digit.level == HierarchyLevel::warp) own_warps *= digit.extent;
   }
   for (Side& side : sides) {
     const std::int64_t extent = extent_of(*side.parts);
@@ -83,7 +83,7 @@ Result<Layout> repeated(const Fragment& fragment, const MatrixAtom& atom, const 
     std::vector<Digit> found;
     if (!split(digit, *side.parts, found)) return false;
     std::reverse(found.begin(), found.end());  // slowest first
-    auto& list = digit.level == Level::registers ? registers : others;
+    auto& list = digit.level == HierarchyLevel::registers ? registers : others;
     list.insert(list.end(), found.begin(), found.end());
     return true;
   };
@@ -104,7 +104,7 @@ Result<Layout> repeated(const Fragment& fragment, const MatrixAtom& atom, const 
           {atom.name.text()});
     if (side.used) {
       side.count = all / taken;
-      if (!add(side, {Level::warp, warp_step, taken, Symbol(), side.size * side.count})) return refused(side);
+      if (!add(side, {HierarchyLevel::warp, warp_step, taken, Symbol(), side.size * side.count})) return refused(side);
     }
     warps /= taken;
     warp_step *= taken;
@@ -116,7 +116,7 @@ Result<Layout> repeated(const Fragment& fragment, const MatrixAtom& atom, const 
       sides[2].used ? std::vector{sides[0].used ? Dimension::m : Dimension::n, Dimension::k} : std::vector{Dimension::m, Dimension::n};
   for (const Dimension dimension : order) {
     const Side& side = sides[static_cast<std::size_t>(dimension)];
-    if (side.used && side.count > 1 && !add(side, {Level::registers, 1, side.count, Symbol(), side.size})) return refused(side);
+    if (side.used && side.count > 1 && !add(side, {HierarchyLevel::registers, 1, side.count, Symbol(), side.size})) return refused(side);
   }
   for (const FragmentDigit& digit : fragment) {
     const Side& side = sides[static_cast<std::size_t>(digit.dimension)];
@@ -142,7 +142,7 @@ Result<Layout> spread(const std::vector<std::vector<Part>>& axes, const Places& 
                   {}, "split an axis into parts of these extents, as in `axis j = v:2, w:8, t:32, e:8`");
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Level level = i == lane ? Level::lane : i == warp ? Level::warp : Level::registers;
+    const HierarchyLevel level = i == lane ? HierarchyLevel::lane : i == warp ? HierarchyLevel::warp : HierarchyLevel::registers;
     digits.push_back({level, 1, all[i].extent, all[i].name, 1});
   }
   return Layout(digits);

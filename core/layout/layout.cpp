@@ -8,7 +8,7 @@ namespace fathom::layout {
 
 Layout::Layout(std::vector<Digit> digits) {
   std::stable_sort(digits.begin(), digits.end(), [](const Digit& a, const Digit& b) {
-    if (a.level != b.level || a.level == Level::registers) return a.level < b.level;
+    if (a.level != b.level || a.level == HierarchyLevel::registers) return a.level < b.level;
     return a.step > b.step;
   });
   for (const Digit& digit : digits) {
@@ -16,7 +16,7 @@ Layout::Layout(std::vector<Digit> digits) {
     Digit* slower = digits_.empty() ? nullptr : &digits_.back();
     const bool goes_on =
         slower != nullptr && slower->level == digit.level && slower->part == digit.part && slower->stride == digit.stride * digit.extent;
-    if (goes_on && (digit.level == Level::registers || slower->step == digit.step * digit.extent)) {  // one digit of both
+    if (goes_on && (digit.level == HierarchyLevel::registers || slower->step == digit.step * digit.extent)) {  // one digit of both
       slower->extent *= digit.extent;
       slower->stride = digit.stride;
       slower->step = digit.step;
@@ -26,13 +26,13 @@ Layout::Layout(std::vector<Digit> digits) {
   }
   std::int64_t step = 1;  // of registers: from the end
   for (std::size_t i = digits_.size(); i-- > 0;) {
-    if (digits_[i].level != Level::registers) continue;
+    if (digits_[i].level != HierarchyLevel::registers) continue;
     digits_[i].step = step;
     step *= digits_[i].extent;
   }
 }
 
-std::vector<Digit> Layout::at(Level level) const {
+std::vector<Digit> Layout::at(HierarchyLevel level) const {
   std::vector<Digit> found;
   for (const Digit& digit : digits_)
     if (digit.level == level) found.push_back(digit);
@@ -42,7 +42,7 @@ std::vector<Digit> Layout::at(Level level) const {
 std::int64_t Layout::registers() const {
   std::int64_t count = 1;
   for (const Digit& digit : digits_)
-    if (digit.level == Level::registers) count *= digit.extent;
+    if (digit.level == HierarchyLevel::registers) count *= digit.extent;
   return count;
 }
 
@@ -50,7 +50,7 @@ std::int64_t Layout::coordinate(Symbol part, std::int64_t reg, std::int64_t lane
   std::int64_t sum = 0;
   for (const Digit& digit : digits_) {
     if (digit.part != part) continue;
-    const std::int64_t number = digit.level == Level::registers ? reg : digit.level == Level::lane ? lane : warp;
+    const std::int64_t number = digit.level == HierarchyLevel::registers ? reg : digit.level == HierarchyLevel::lane ? lane : warp;
     sum += number / digit.step % digit.extent * digit.stride;
   }
   return sum;
@@ -71,7 +71,7 @@ bool Layout::agrees_with(const Layout& other) const {
   const auto moved = [&](const Layout& layout) {
     std::vector<Digit> found;
     for (const Digit& digit : layout.digits_)
-      if (digit.level != Level::registers && both.count(digit.part) > 0) found.push_back(digit);
+      if (digit.level != HierarchyLevel::registers && both.count(digit.part) > 0) found.push_back(digit);
     std::sort(found.begin(), found.end(), [](const Digit& a, const Digit& b) {
       return std::tuple(a.level, a.step, a.part, a.stride) < std::tuple(b.level, b.step, b.part, b.stride);
     });
@@ -183,7 +183,7 @@ std::string print(const Layout& layout) {
       const Digit& d = digits[i];
       const std::vector<Digit> level = layout.at(d.level);
       const bool slowest = std::none_of(level.begin(), level.end(), [&](const Digit& other) { return other.step > d.step; });
-      std::string digit = d.level == Level::registers ? "reg" : d.level == Level::lane ? "lane" : "warp";
+      std::string digit = d.level == HierarchyLevel::registers ? "reg" : d.level == HierarchyLevel::lane ? "lane" : "warp";
       if (d.step > 1) digit += "/" + std::to_string(d.step);
       if (!slowest) digit += "%" + std::to_string(d.extent);
       text += (i > 0 ? " + " : "") +

@@ -22,7 +22,7 @@ struct Places {
 /// The number of a place at `level` has the digit (number / step) % extent; each of its values moves the coordinate of `part` by `stride`.
 /// For registers the steps follow from the order: slowest first.
 struct Digit {
-  Level level = Level::registers;
+  HierarchyLevel level = HierarchyLevel::registers;
   std::int64_t step = 1;
   std::int64_t extent = 1;
   Symbol part;  ///< of a split axis, or the axis itself
@@ -38,7 +38,7 @@ class Layout {
 
   [[nodiscard]] const std::vector<Digit>& digits() const { return digits_; }
   /// Digits at one level, slowest first.
-  [[nodiscard]] std::vector<Digit> at(Level) const;
+  [[nodiscard]] std::vector<Digit> at(HierarchyLevel) const;
   /// Elements that each lane holds.
   [[nodiscard]] std::int64_t registers() const;
   /// The coordinate of a part at a place.

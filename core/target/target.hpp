@@ -14,13 +14,13 @@ namespace fathom {
 enum class Home : std::uint8_t { memory, shared, registers, cache };
 
 /// Where the number of a place counts: registers of a lane, lanes of a warp, warps of a group.
-enum class Level : std::uint8_t { registers, lane, warp };
+enum class HierarchyLevel : std::uint8_t { registers, lane, warp };
 
 /// Which element of an operand a place holds: the number `place` at its level has the digit (place / step) % extent, and each of its values
 /// moves the coordinate of `dimension` by `stride`. The coordinate is the sum over all digits.
 struct FragmentDigit {
   enum class Dimension : std::uint8_t { m, n, k };
-  Level level = Level::registers;
+  HierarchyLevel level = HierarchyLevel::registers;
   int step = 1;
   int extent = 1;
   Dimension dimension = Dimension::m;

@@ -108,23 +108,23 @@ using Dimension = FragmentDigit::Dimension;
 /// mma.m16n8k16 with 16-bit operands (PTX ISA, fragments of mma.m16n8k16): lane / 4 is the row of A and the column of B, lane % 4 a pair
 /// along k; registers hold pairs, then rows eight apart (A), then the upper half of k.
 Fragment mma_sync_a() {
-  return {{Level::registers, 4, 2, Dimension::k, 8},
-          {Level::registers, 2, 2, Dimension::m, 8},
-          {Level::registers, 1, 2, Dimension::k, 1},
-          {Level::lane, 4, 8, Dimension::m, 1},
-          {Level::lane, 1, 4, Dimension::k, 2}};
+  return {{HierarchyLevel::registers, 4, 2, Dimension::k, 8},
+          {HierarchyLevel::registers, 2, 2, Dimension::m, 8},
+          {HierarchyLevel::registers, 1, 2, Dimension::k, 1},
+          {HierarchyLevel::lane, 4, 8, Dimension::m, 1},
+          {HierarchyLevel::lane, 1, 4, Dimension::k, 2}};
 }
 Fragment mma_sync_b() {
-  return {{Level::registers, 2, 2, Dimension::k, 8},
-          {Level::registers, 1, 2, Dimension::k, 1},
-          {Level::lane, 4, 8, Dimension::n, 1},
-          {Level::lane, 1, 4, Dimension::k, 2}};
+  return {{HierarchyLevel::registers, 2, 2, Dimension::k, 8},
+          {HierarchyLevel::registers, 1, 2, Dimension::k, 1},
+          {HierarchyLevel::lane, 4, 8, Dimension::n, 1},
+          {HierarchyLevel::lane, 1, 4, Dimension::k, 2}};
 }
 Fragment mma_sync_accumulator() {
-  return {{Level::registers, 2, 2, Dimension::m, 8},
-          {Level::registers, 1, 2, Dimension::n, 1},
-          {Level::lane, 4, 8, Dimension::m, 1},
-          {Level::lane, 1, 4, Dimension::n, 2}};
+  return {{HierarchyLevel::registers, 2, 2, Dimension::m, 8},
+          {HierarchyLevel::registers, 1, 2, Dimension::n, 1},
+          {HierarchyLevel::lane, 4, 8, Dimension::m, 1},
+          {HierarchyLevel::lane, 1, 4, Dimension::n, 2}};
 }
 
 MatrixAtom mma_sync(const char* name, DType operand) {
@@ -160,12 +160,12 @@ MatrixAtom wgmma(int n, DType operand, bool a_in_registers, bool b_transposed) {
   atom.asynchronous = true;
   atom.quiet_operands = true;  // else ptxas serialises the instructions (its warning C7513)
   // Each warp has 16 rows and in them the fragments of mma.m16n8k16 (PTX ISA, register fragments of wgmma).
-  const FragmentDigit warp_rows{Level::warp, 1, 4, Dimension::m, 16};
+  const FragmentDigit warp_rows{HierarchyLevel::warp, 1, 4, Dimension::m, 16};
   if (a_in_registers) {
     atom.a_fragment = mma_sync_a();
     atom.a_fragment.push_back(warp_rows);
   }
-  atom.accumulator_fragment = {{Level::registers, 4, n / 8, Dimension::n, 8}};
+  atom.accumulator_fragment = {{HierarchyLevel::registers, 4, n / 8, Dimension::n, 8}};
   for (const FragmentDigit& digit : mma_sync_accumulator()) atom.accumulator_fragment.push_back(digit);
   atom.accumulator_fragment.push_back(warp_rows);
   return atom;

@@ -130,15 +130,18 @@ TEST(Layout, what_is_transposed_needs_lanes_to_exchange) {
 
 TEST(Layout, conversions_have_the_class_that_they_cost) {
   const Places places{4, 2};
-  const auto digit = [](Level level, std::int64_t step, std::int64_t extent, const char* part, std::int64_t stride) {
+  const auto digit = [](HierarchyLevel level, std::int64_t step, std::int64_t extent, const char* part, std::int64_t stride) {
     return layout::Digit{level, step, extent, sym(part), stride};
   };
-  const Layout rows({digit(Level::registers, 1, 2, "a", 1), digit(Level::registers, 1, 4, "b", 1), digit(Level::lane, 1, 4, "c", 1)});
-  const Layout renamed({digit(Level::registers, 1, 4, "b", 1), digit(Level::registers, 1, 2, "a", 1), digit(Level::lane, 1, 4, "c", 1)});
-  const Layout moved({digit(Level::registers, 1, 2, "a", 1), digit(Level::registers, 1, 4, "c", 1), digit(Level::lane, 1, 4, "b", 1)});
-  const Layout warps({digit(Level::registers, 1, 2, "a", 1), digit(Level::warp, 1, 2, "b", 2), digit(Level::registers, 1, 2, "b", 1),
-                      digit(Level::lane, 1, 4, "c", 1)});
-  const Layout less({digit(Level::registers, 1, 4, "b", 1), digit(Level::lane, 1, 4, "c", 1)});
+  const Layout rows({digit(HierarchyLevel::registers, 1, 2, "a", 1), digit(HierarchyLevel::registers, 1, 4, "b", 1),
+                     digit(HierarchyLevel::lane, 1, 4, "c", 1)});
+  const Layout renamed({digit(HierarchyLevel::registers, 1, 4, "b", 1), digit(HierarchyLevel::registers, 1, 2, "a", 1),
+                        digit(HierarchyLevel::lane, 1, 4, "c", 1)});
+  const Layout moved({digit(HierarchyLevel::registers, 1, 2, "a", 1), digit(HierarchyLevel::registers, 1, 4, "c", 1),
+                      digit(HierarchyLevel::lane, 1, 4, "b", 1)});
+  const Layout warps({digit(HierarchyLevel::registers, 1, 2, "a", 1), digit(HierarchyLevel::warp, 1, 2, "b", 2),
+                      digit(HierarchyLevel::registers, 1, 2, "b", 1), digit(HierarchyLevel::lane, 1, 4, "c", 1)});
+  const Layout less({digit(HierarchyLevel::registers, 1, 4, "b", 1), digit(HierarchyLevel::lane, 1, 4, "c", 1)});
   EXPECT_EQ(layout::conversion(rows, rows, places), Conversion::none);
   EXPECT_EQ(layout::conversion(rows, renamed, places), Conversion::rename);
   EXPECT_EQ(layout::conversion(rows, moved, places), Conversion::shuffle);
