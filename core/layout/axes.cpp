@@ -1,5 +1,6 @@
 // Layouts from atoms and axes.
 #include <algorithm>
+#include <numeric>
 
 #include "layout/layout.hpp"
 
@@ -126,26 +127,38 @@ Result<Layout> repeated(const Fragment& fragment, const MatrixAtom& atom, const 
   return Layout(registers);
 }
 
-Result<Layout> spread(const std::vector<std::vector<Part>>& axes, const Places& places) {
+Layout spread(const std::vector<std::vector<Part>>& axes, const Places& places) {
   std::vector<Digit> digits;
   std::vector<Part> all;
   for (const std::vector<Part>& axis : axes) all.insert(all.end(), axis.begin(), axis.end());
-  std::size_t lane = all.size(), warp = all.size();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].extent != places.lanes) continue;
-    if (places.warps == 1 && lane == all.size()) lane = i;
-    if (places.warps > 1 && i > 0 && all[i - 1].extent == places.warps) lane = i, warp = i - 1;
+    const bool own_warps = places.warps == 1 || (i > 0 && all[i - 1].extent == places.warps);
+    if (all[i].extent != places.lanes || !own_warps) continue;
+    for (std::size_t part = 0; part < all.size(); ++part) {
+      const bool warps = places.warps > 1 && part + 1 == i;
+      const HierarchyLevel level = part == i ? HierarchyLevel::lane : warps ? HierarchyLevel::warp : HierarchyLevel::registers;
+      digits.push_back({level, 1, all[part].extent, all[part].name, 1});
+    }
+    return Layout(digits);
   }
-  if (lane == all.size() || (places.warps > 1 && warp == all.size())) {
-    return refuse("no neighbouring parts of " + shown(all) + " are the " + std::to_string(places.warps) + " warps of " +
-                      std::to_string(places.lanes) + " lanes",
-                  {}, "split an axis into parts of these extents, as in `axis j = v:2, w:8, t:32, e:8`");
+  std::int64_t lanes = places.lanes, warps = places.warps, lane_step = 1, warp_step = 1;
+  std::vector<Digit> registers;
+  for (std::size_t i = all.size(); i-- > 0;) {
+    std::int64_t left = all[i].extent, stride = 1;
+    const auto take = [&](std::int64_t& of, std::int64_t& step, HierarchyLevel level) {
+      const std::int64_t taken = std::gcd(left, of);
+      digits.push_back({level, step, taken, all[i].name, stride});
+      left /= taken;
+      of /= taken;
+      stride *= taken;
+      step *= taken;
+    };
+    take(lanes, lane_step, HierarchyLevel::lane);
+    take(warps, warp_step, HierarchyLevel::warp);
+    registers.insert(registers.begin(), {HierarchyLevel::registers, 1, left, all[i].name, stride});
   }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const HierarchyLevel level = i == lane ? HierarchyLevel::lane : i == warp ? HierarchyLevel::warp : HierarchyLevel::registers;
-    digits.push_back({level, 1, all[i].extent, all[i].name, 1});
-  }
-  return Layout(digits);
+  registers.insert(registers.end(), digits.begin(), digits.end());
+  return Layout(registers);
 }
 
 }  // namespace fathom::layout

@@ -167,7 +167,7 @@ Conversion conversion(const Layout& from, const Layout& to, const Places& places
 
 // ---- text ----
 
-std::string print(const Layout& layout) {
+std::string print(const Layout& layout, std::int64_t lanes) {
   std::vector<Symbol> parts;
   for (const Digit& digit : layout.digits())
     if (std::find(parts.begin(), parts.end(), digit.part) == parts.end()) parts.push_back(digit.part);
@@ -182,7 +182,8 @@ std::string print(const Layout& layout) {
     for (std::size_t i = 0; i < digits.size(); ++i) {
       const Digit& d = digits[i];
       const std::vector<Digit> level = layout.at(d.level);
-      const bool slowest = std::none_of(level.begin(), level.end(), [&](const Digit& other) { return other.step > d.step; });
+      const bool slowest = std::none_of(level.begin(), level.end(), [&](const Digit& other) { return other.step > d.step; }) &&
+                           (d.level != HierarchyLevel::lane || d.step * d.extent >= lanes);
       std::string digit = d.level == HierarchyLevel::registers ? "reg" : d.level == HierarchyLevel::lane ? "lane" : "warp";
       if (d.step > 1) digit += "/" + std::to_string(d.step);
       if (!slowest) digit += "%" + std::to_string(d.extent);

@@ -81,13 +81,13 @@ struct Product {
 /// The fragment of an atom, repeated over the axes of its operand: warps take the slowest tiles of rows, then of columns, the rest are
 /// registers. Refused where the atom does not fit an axis.
 [[nodiscard]] Result<Layout> repeated(const Fragment&, const MatrixAtom&, const Product&, const Places&);
-/// A tile that no atom makes or takes: neighbouring parts whose extents are those of the warp and of the group's warps are its lanes and
-/// warps, all others registers. Refused where there are none.
-[[nodiscard]] Result<Layout> spread(const std::vector<std::vector<Part>>& axes, const Places&);
+/// A tile that no atom makes or takes. Neighbouring parts whose extents are those of the group's warps and of the warp are its warps and
+/// lanes, all others registers; where there are none, lanes and then warps take what they can of the parts, from the fastest on.
+[[nodiscard]] Layout spread(const std::vector<std::vector<Part>>& axes, const Places&);
 
 // ---- text ----
 /// "w = warp, u = lane/4 + 8*reg/2, …": the coordinate of each part.
-[[nodiscard]] std::string print(const Layout&);
+[[nodiscard]] std::string print(const Layout&, std::int64_t lanes = 32);
 /// The coordinates of two parts or axes as rows and columns; each cell says who holds it: "lane:register", warps in front where there are
 /// several.
 [[nodiscard]] std::string picture(const Layout&, const std::vector<Part>& rows, const std::vector<Part>& columns, const Places&);

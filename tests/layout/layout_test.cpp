@@ -154,13 +154,24 @@ TEST(Layout, conversions_have_the_class_that_they_cost) {
 }
 
 TEST(Layout, rows_are_spread_over_the_threads_by_the_parts_that_are_theirs) {
-  const auto row = layout::spread({{{sym("v"), 2}, {sym("w"), 8}, {sym("t"), 32}, {sym("e"), 8}}}, {32, 8});
-  ASSERT_TRUE(row) << row.error().reason;
-  EXPECT_EQ(row->registers(), 16);
-  EXPECT_EQ(layout::print(*row), "e = reg%8, t = lane, v = reg/8, w = warp");
-  EXPECT_FALSE(layout::spread({{{sym("j"), 256}}}, {32, 8}));
-  EXPECT_EQ(layout::spread({{{sym("j"), 256}}}, {32, 8}).error().hint,
-            "split an axis into parts of these extents, as in `axis j = v:2, w:8, t:32, e:8`");
+  const Layout row = layout::spread({{{sym("v"), 2}, {sym("w"), 8}, {sym("t"), 32}, {sym("e"), 8}}}, {32, 8});
+  EXPECT_EQ(row.registers(), 16);
+  EXPECT_EQ(layout::print(row), "e = reg%8, t = lane, v = reg/8, w = warp");
+}
+
+TEST(Layout, any_tile_is_spread_somehow) {
+  EXPECT_EQ(layout::print(layout::spread({{{sym("j"), 256}}}, {32, 8})), "j = 32*warp + lane");
+  EXPECT_EQ(layout::print(layout::spread({{{sym("d"), 128}}, {{sym("h"), 8}}}, {32, 1})), "d = 4*reg + lane/8, h = lane%8");
+  EXPECT_EQ(layout::print(layout::spread({{{sym("j"), 12}}}, {32, 2})), "j = 4*reg + lane%4")
+      << "three registers; the other lanes hold the same";
+  for (const std::int64_t extent : {1, 3, 7, 12, 80, 176}) {
+    const Layout some = layout::spread({{{sym("i"), 5}}, {{sym("j"), extent}}}, {32, 4});
+    std::set<std::pair<std::int64_t, std::int64_t>> seen;
+    each_place(some, {32, 4}, [&](const Place& p) {
+      seen.emplace(some.coordinate(sym("i"), p.reg, p.lane, p.warp), some.coordinate(sym("j"), p.reg, p.lane, p.warp));
+    });
+    EXPECT_EQ(static_cast<std::int64_t>(seen.size()), 5 * extent);
+  }
 }
 
 TEST(Layout, what_does_not_fit_is_refused_with_its_reason) {

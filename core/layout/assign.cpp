@@ -1,0 +1,241 @@
+#include "layout/assign.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "ir/overloaded.hpp"
+
+namespace fathom::layout {
+namespace {
+
+using kernel::Access;
+using kernel::Block;
+using kernel::Statement;
+
+class Assigner {
+ public:
+  Assigner(const kernel::Kernel& k, const kernel::Role& r, const Target& target) : k_(k), r_(r), target_(target) {}
+
+  Result<Assignment> run() {
+    const auto warps = constant_integer(simplify_integer(r_.warps));
+    if (!warps || *warps < 1) return refuse("role `" + r_.name.text() + "` has no fixed number of warps", {r_.name.text()});
+    all_.places = {target_.lanes, *warps};
+    for (const kernel::TileAxis& axis : k_.axes) {
+      auto parts = layout::parts_of(axis);
+      if (!parts) return tl::unexpected(parts.error());
+      for (const Part& part : *parts) all_.parts[part.name] = {part};
+      all_.parts[axis.name] = *parts;
+    }
+    find_products(r_.body);
+    constexpr int rounds = 4;  // a carried value gets its layout from the end of the loop
+    for (int round = 0; round < rounds && !refusal_; ++round) {
+      last_ = round + 1 == rounds;
+      block(r_.body);
+    }
+    if (refusal_) return tl::unexpected(*refusal_);
+    return all_;
+  }
+
+ private:
+  void find_products(const Block& body) {
+    for (const Statement& s : body) {
+      if (const auto* m = std::get_if<kernel::Mma>(&s.op)) products_[m->atom] = m;
+      if (const auto* f = std::get_if<kernel::For>(&s.op)) find_products(f->body);
+      if (const auto* w = std::get_if<kernel::When>(&s.op)) find_products(w->body);
+      if (const auto* i = std::get_if<kernel::If>(&s.op)) find_products(i->body);
+    }
+  }
+
+  void set(Symbol name, const Layout& layout) { all_.of.emplace(name, layout); }
+
+  void set_fragment(Symbol name, const kernel::Mma& m, const Fragment MatrixAtom::* fragment) {
+    if (all_.of.count(name) > 0 || refusal_) return;
+    const MatrixAtom* atom = atom_of(k_, m.atom, target_);
+    if (atom == nullptr) {
+      refusal_ = Refusal{"the target has no atom `" + m.atom.text() + "`", {m.atom.text()}, {}};
+      return;
+    }
+    auto layout = repeated(atom->*fragment, *atom, product_of(m, all_), all_.places);
+    if (layout) {
+      set(name, *layout);
+    } else {
+      refusal_ = layout.error();
+    }
+  }
+
+  void block(const Block& body) {
+    for (const Statement& s : body) statement(s);
+  }
+
+  void statement(const Statement& s) {
+    std::visit(Overloaded{
+                   [&](const kernel::Value& v) { value(v); },
+                   [&](const kernel::Mma& m) { set_fragment(m.acc.name, m, &MatrixAtom::accumulator_fragment); },
+                   [&](const kernel::For& f) {
+                     block(f.body);
+                     for (const kernel::Carry& c : f.carry)
+                       if (c.value.subscripts.empty()) set(c.value.name, {});
+                   },
+                   [&](const kernel::When& w) { block(w.body); },
+                   [&](const kernel::If& i) { block(i.body); },
+                   [&](const auto&) {},
+               },
+               s.op);
+  }
+
+  void value(const kernel::Value& v) {
+    if (refusal_) return;
+    if (v.layout) {
+      const auto at = products_.find(v.layout->atom);
+      if (at == products_.end()) {
+        refusal_ = Refusal{"no product takes an operand of atom `" + v.layout->atom.text() + "`", {v.layout->atom.text()}, {}};
+        return;
+      }
+      const auto fragment = v.layout->role == kernel::OperandRole::a   ? &MatrixAtom::a_fragment
+                            : v.layout->role == kernel::OperandRole::b ? &MatrixAtom::b_fragment
+                                                                       : &MatrixAtom::accumulator_fragment;
+      return set_fragment(v.targets[0].name, *at->second, fragment);
+    }
+    for (std::size_t i = 0; i < v.targets.size(); ++i) {
+      const Access& target = v.targets[i];
+      const bool tile = std::all_of(target.subscripts.begin(), target.subscripts.end(), [](Expr e) { return e.is(Op::index); });
+      if (!tile || all_.of.count(target.name) > 0) continue;
+      if (target.subscripts.empty()) {
+        set(target.name, {});
+        continue;
+      }
+      std::vector<Symbol> wanted;
+      std::vector<std::vector<Part>> axes;
+      for (const Expr subscript : target.subscripts) {
+        axes.push_back(all_.parts_of(subscript));
+        for (const Part& part : axes.back()) wanted.push_back(part.name);
+      }
+      const Expr from = v.values.size() == v.targets.size() ? v.values[i] : v.values[0];
+      const auto found = v.values.size() == v.targets.size() ? layout_of(from, all_) : layout_of(states_operand(from, i), all_);
+      if (found && covers(*found, wanted)) {
+        set(target.name, found->over(wanted));
+      } else if (last_ || only_loads(from)) {
+        set(target.name, spread(axes, all_.places));
+      }
+    }
+  }
+
+  /// Every element of the parts is somewhere.
+  bool covers(const Layout& layout, const std::vector<Symbol>& wanted) const {
+    return std::all_of(wanted.begin(), wanted.end(), [&](Symbol part) {
+      std::int64_t held = 1;
+      for (const Digit& digit : layout.digits()) held *= digit.part == part ? digit.extent : 1;
+      return held >= all_.parts.at(part)[0].extent;
+    });
+  }
+
+  /// A state merges with what its own operand is; the reduced axes are gone.
+  static Expr states_operand(Expr reduction, std::size_t i) {
+    const std::vector<Expr> values = values_of(reduction);
+    return reduce(Symbol("sum"), {}, bounds_of(reduction), {values[std::min(i, values.size() - 1)]});
+  }
+
+  /// Reads no other tile, whose layout would decide.
+  bool only_loads(Expr e) const {
+    bool only = true;
+    visit(e, [&](Expr part) { only = only && !(part.is(Op::read) && tiles().count(part.name()) > 0); });
+    return only;
+  }
+  const std::set<Symbol>& tiles() const {
+    if (tiles_.empty()) collect(r_.body);
+    return tiles_;
+  }
+  void collect(const Block& body) const {
+    for (const Statement& s : body) {
+      if (const auto* v = std::get_if<kernel::Value>(&s.op))
+        for (const Access& target : v->targets) tiles_.insert(target.name);
+      if (const auto* m = std::get_if<kernel::Mma>(&s.op)) tiles_.insert(m->acc.name);
+      if (const auto* f = std::get_if<kernel::For>(&s.op)) {
+        for (const kernel::Carry& c : f->carry) tiles_.insert(c.value.name);
+        collect(f->body);
+      }
+      if (const auto* w = std::get_if<kernel::When>(&s.op)) collect(w->body);
+      if (const auto* i = std::get_if<kernel::If>(&s.op)) collect(i->body);
+    }
+  }
+
+  const kernel::Kernel& k_;
+  const kernel::Role& r_;
+  const Target& target_;
+  Assignment all_;
+  std::map<Symbol, const kernel::Mma*> products_;
+  mutable std::set<Symbol> tiles_;
+  std::optional<Refusal> refusal_;
+  bool last_ = false;
+};
+
+}  // namespace
+
+Result<Assignment> assign(const kernel::Kernel& k, const kernel::Role& r, const Target& target) { return Assigner(k, r, target).run(); }
+
+std::vector<Part> Assignment::parts_of(Expr subscript) const {
+  std::vector<Part> found;
+  const auto add = [&](Symbol name) {
+    if (const auto at = parts.find(name); at != parts.end()) found.insert(found.end(), at->second.begin(), at->second.end());
+  };
+  if (subscript.is(Op::index)) add(subscript.name());
+  if (subscript.is(Op::tuple)) {
+    for (const Expr part : subscript.args())
+      if (part.is(Op::index)) add(part.name());
+  }
+  return found;
+}
+
+const MatrixAtom* atom_of(const kernel::Kernel& k, Symbol name, const Target& target) {
+  const auto use = std::find_if(k.atoms.begin(), k.atoms.end(), [name](const kernel::AtomUse& a) { return a.name == name; });
+  if (use == k.atoms.end()) return nullptr;
+  const auto row = std::find_if(target.atoms.begin(), target.atoms.end(), [&](const MatrixAtom& a) { return a.name == use->atom; });
+  return row == target.atoms.end() ? nullptr : &*row;
+}
+
+Product product_of(const kernel::Mma& m, const Assignment& all) {
+  const auto indices = [](const Access& access) {
+    std::vector<Symbol> found;
+    for (const Expr subscript : access.subscripts)
+      for (const Symbol name : free_indices(subscript))
+        if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+    return found;
+  };
+  const std::vector<Symbol> a = indices(m.a), b = indices(m.b), acc = indices(m.acc);
+  const auto has = [](const std::vector<Symbol>& names, Symbol name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  Product product;
+  const auto add = [&](std::vector<Part>& to, Symbol name) {
+    const std::vector<Part> parts = all.parts_of(index(name));
+    to.insert(to.end(), parts.begin(), parts.end());
+  };
+  for (const Symbol name : a) add(has(acc, name) ? product.m : product.k, name);
+  for (const Symbol name : b)
+    if (has(acc, name)) add(product.n, name);
+  return product;
+}
+
+std::optional<Layout> layout_of(Expr e, const Assignment& all) {
+  if (!e) return std::nullopt;
+  if (e.is(Op::read)) {
+    const auto at = all.of.find(e.name());
+    if (at == all.of.end() || e.args().empty()) return std::nullopt;
+    return at->second;
+  }
+  std::optional<Layout> largest;
+  for (const Expr arg : e.is(Op::reduce) ? values_of(e) : std::vector<Expr>(e.args().begin(), e.args().end())) {
+    const auto one = layout_of(arg, all);
+    if (one && (!largest || one->digits().size() > largest->digits().size())) largest = one;
+  }
+  if (!largest || !e.is(Op::reduce)) return largest;
+  std::set<Symbol> gone;
+  for (const Bound& bound : bounds_of(e))
+    for (const Part& part : all.parts_of(index(bound.index))) gone.insert(part.name);
+  std::vector<Symbol> kept;
+  for (const Digit& digit : largest->digits())
+    if (gone.count(digit.part) == 0) kept.push_back(digit.part);
+  return largest->over(kept);
+}
+
+}  // namespace fathom::layout
