@@ -1,0 +1,191 @@
+// The launcher: checks the launch contract, takes workspaces, starts the kernels in order on the caller's stream.
+#include "codegen/gpu/launcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "codegen/gpu/print_expression.hpp"
+
+namespace fathom::gpu {
+namespace {
+
+class Launcher {
+ public:
+  Launcher(const ThreadModule& made, const kernel::Module& module) : made_(made), module_(module) {
+    for (const ThreadKernel& k : made.kernels)
+      for (const ThreadParameter& p : k.parameters) names_[p.original] = p.variable.name;
+  }
+
+  std::string text() {
+    line("#ifndef __CUDACC_RTC__");
+    line("// ---- the host's side ----");
+    line("#ifndef FATHOM_TENSOR");
+    line("#define FATHOM_TENSOR");
+    line("// Extents and strides count elements, one an axis. A scalar has rank 0, and `data` points to it on the host.");
+    line("struct fathom_tensor {");
+    line("  void* data;");
+    line("  const long long* extents;");
+    line("  const long long* strides;");
+    line("  int rank;");
+    line("};");
+    line("#endif");
+    line("");
+    const std::string name = module_.name.text();
+    line("// Tensors in this order: " + order() +
+         ". Returns 0; else 1, and `error` says what does not hold. Does not wait for the kernels.");
+    line("extern \"C\" int " + name +
+         "_launch(const fathom_tensor* arguments, int count, const long long* dims, int dim_count, void* stream, const char** error) {");
+    const std::size_t tensors = module_.params.size() + module_.results.size();
+    check(fmt::format("count != {}", tensors), fmt::format("{} takes {} tensors", name, tensors));
+    std::vector<const math::Dimension*> runtime;
+    for (const math::Dimension& d : module_.dims)
+      if (d.runtime) runtime.push_back(&d);
+    check(fmt::format("dim_count != {}", runtime.size()), fmt::format("{} takes {} dimensions", name, runtime.size()));
+    for (std::size_t i = 0; i < runtime.size(); ++i) {
+      check(fmt::format("dims[{0}] < 0 || dims[{0}] > 2147483647LL", i),
+            fmt::format("dimension {} is not between 0 and 2147483647", runtime[i]->name.text()));
+      line(fmt::format("  const long long {} = dims[{}];", own(runtime[i]->name), i));
+    }
+    std::size_t at = 0;
+    for (const auto* list : {&module_.params, &module_.results})
+      for (const math::Parameter& p : *list) tensor(p, at++);
+    contract();
+    line("  cudaStream_t on = static_cast<cudaStream_t>(stream);");
+    for (const kernel::Workspace& w : module_.workspaces) {
+      std::string size = std::to_string(size_in_bytes(w.dtype)) + "LL";
+      for (const Expr extent : w.box) size += " * (" + host(extent) + ")";
+      line(fmt::format("  void* {} = nullptr;", own(w.name)));
+      check(fmt::format("cudaMallocAsync(&{}, {}, on) != cudaSuccess", own(w.name), size),
+            "there is no memory for workspace " + w.name.text());
+      if (w.zero) line(fmt::format("  cudaMemsetAsync({}, 0, {}, on);", own(w.name), size));
+    }
+    for (std::size_t k = 0; k < made_.kernels.size(); ++k) start(made_.kernels[k], module_.kernels[k]);
+    for (const kernel::Workspace& w : module_.workspaces) line(fmt::format("  cudaFreeAsync({}, on);", own(w.name)));
+    line("  const cudaError_t failed = cudaGetLastError();");
+    line("  if (failed != cudaSuccess) {");
+    line("    if (error != nullptr) *error = cudaGetErrorString(failed);");
+    line("    return 1;");
+    line("  }");
+    line("  return 0;");
+    line("}");
+    line("#endif");
+    return text_;
+  }
+
+ private:
+  void line(const std::string& s) { text_ += s + "\n"; }
+  void check(const std::string& wrong, const std::string& says) {
+    line("  if (" + wrong + ") {");
+    line("    if (error != nullptr) *error = \"" + says + "\";");
+    line("    return 1;");
+    line("  }");
+  }
+  std::string order() const {
+    std::string all;
+    for (const auto* list : {&module_.params, &module_.results})
+      for (const math::Parameter& p : *list) all += (all.empty() ? "" : ", ") + p.name.text();
+    return all;
+  }
+  /// Names are those of the kernels.
+  [[nodiscard]] std::string own(Symbol name) const {
+    const auto at = names_.find(name);
+    return at == names_.end() ? name.text() : at->second.text();
+  }
+  /// Over dimensions and scalars of the host; a tensor by itself is its address.
+  std::string host(Expr e) {
+    std::set<std::string> ignored;
+    const Expr plain = transform(e, [&](Expr part) {
+      if (part.is(Op::dim)) {
+        const auto same = [&](const math::Dimension& d) { return d.name == part.name(); };
+        const auto d = std::find_if(module_.dims.begin(), module_.dims.end(), same);
+        return d != module_.dims.end() && !d->runtime ? number(d->value) : symbol(Symbol(own(part.name())));
+      }
+      if (part.is(Op::read) && part.args().empty()) {
+        for (const auto* list : {&module_.params, &module_.results})
+          for (const math::Parameter& p : *list)
+            if (p.name == part.name() && !p.extents.empty()) return symbol(Symbol("address_of_" + part.name().text()));
+        return symbol(Symbol(own(part.name())));
+      }
+      return part;
+    });
+    return print_expression(plain, ignored);
+  }
+  void tensor(const math::Parameter& p, std::size_t at) {
+    const std::string& name = p.name.text();
+    const std::string argument = fmt::format("arguments[{}]", at);
+    check(fmt::format("{}.rank != {}", argument, p.extents.size()), fmt::format("{} has another rank than {}", name, p.extents.size()));
+    if (p.extents.empty()) {
+      check(argument + ".data == nullptr", name + " is null");
+      line(fmt::format("  const {0} {1} = *static_cast<const {0}*>({2}.data);", std::string(type_word(host_type(p.dtype))), own(p.name),
+                       argument));
+      return;
+    }
+    std::string elements = "1LL", stride = "1LL";
+    for (std::size_t d = p.extents.size(); d-- > 0;) {
+      const std::string extent = host(p.extents[d]);
+      check(fmt::format("{}.extents[{}] != {}", argument, d, extent),
+            fmt::format("{} has another extent than {} on axis {}", name, fathom::print(p.extents[d]), d));
+      check(fmt::format("{0}.strides[{1}] != {2} && {0}.extents[{1}] > 1", argument, d, stride),
+            fmt::format("{} is not contiguous on axis {}", name, d));
+      stride += " * (" + extent + ")";
+      elements += " * (" + extent + ")";
+    }
+    check(fmt::format("{}.data == nullptr && {} > 0", argument, elements), name + " is null");
+    line(fmt::format("  const unsigned long long address_of_{} = reinterpret_cast<unsigned long long>({}.data);", name, argument));
+  }
+  static Type host_type(DType dtype) {
+    return dtype == DType::i64       ? Type::i64
+           : dtype == DType::i32     ? Type::i32
+           : dtype == DType::f64     ? Type::f64
+           : dtype == DType::boolean ? Type::boolean
+                                     : Type::f32;
+  }
+  void contract() {
+    for (const kernel::Require& r : module_.requires_)
+      check("!(" + host(r.condition) + ")",
+            "the launch contract does not hold: " + fathom::print(r.condition) + "; the plan " + r.otherwise.text() + " serves then");
+  }
+  void start(const ThreadKernel& k, const kernel::Kernel& from) {
+    const std::string indent = from.when ? "  " : "";
+    if (from.when) line("  if (" + host(from.when) + ") {");
+    line(indent + "  const long long workgroups_of_" + k.name.text() + " = " + host_of_thread(k.workgroups) + ";");
+    line(indent + "  if (workgroups_of_" + k.name.text() + " > 0) {");
+    std::string arguments;
+    for (const ThreadParameter& p : k.parameters) {
+      arguments += arguments.empty() ? "" : ", ";
+      arguments += p.pointer ? pointer(p) : p.variable.name.text();
+    }
+    line(fmt::format("{}    {}<<<static_cast<unsigned>(workgroups_of_{}), {}, 0, on>>>({});", indent, k.name.text(), k.name.text(),
+                     k.threads, arguments));
+    line(indent + "  }");
+    if (from.when) line("  }");
+  }
+  static std::string host_of_thread(Expr e) {
+    std::set<std::string> ignored;
+    return print_expression(e, ignored);
+  }
+  std::string pointer(const ThreadParameter& p) {
+    std::size_t at = 0;
+    const std::string type = (p.constant ? "const " : "") + std::string(type_word(p.variable.type)) + "*";
+    for (const auto* list : {&module_.params, &module_.results}) {
+      for (const math::Parameter& each : *list) {
+        if (each.name == p.original) return fmt::format("static_cast<{}>(arguments[{}].data)", type, at);
+        ++at;
+      }
+    }
+    return fmt::format("static_cast<{}>({})", type, p.variable.name.text());
+  }
+
+  const ThreadModule& made_;
+  const kernel::Module& module_;
+  std::map<Symbol, Symbol> names_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print_launcher(const ThreadModule& made, const kernel::Module& module) { return Launcher(made, module).text(); }
+
+}  // namespace fathom::gpu

@@ -1,0 +1,14 @@
+// Internal to gpu: the function of a printed module that a program on the host calls.
+#pragma once
+
+#include <string>
+
+#include "codegen/gpu/thread_program.hpp"
+
+namespace fathom::gpu {
+
+/// `int NAME_launch(arguments, count, dims, dim_count, stream, error)`: tensors in declared order, parameters then results; run-time
+/// dimensions in declared order. 0, or 1 with `error` set to what does not hold.
+[[nodiscard]] std::string print_launcher(const ThreadModule&, const kernel::Module&);
+
+}  // namespace fathom::gpu

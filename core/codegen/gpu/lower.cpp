@@ -1,0 +1,215 @@
+// The module, roles and flow.
+#include "codegen/gpu/lower.hpp"
+
+#include <algorithm>
+
+#include "codegen/gpu/lowering.hpp"
+#include "ir/overloaded.hpp"
+#include "ir/trips.hpp"
+
+namespace fathom::gpu {
+
+void refused(std::string reason, std::vector<std::string> nodes, std::string hint) {
+  throw Refused{{std::move(reason), std::move(nodes), std::move(hint)}};
+}
+
+// ---- names ----
+
+Symbol CNames::free_name(std::string like) {
+  std::string name;
+  for (const char c : like) {
+    if (c == '\'') {
+      name += "_new";
+    } else if (c == '~') {
+      name += "_ref";
+    } else {
+      name += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+    }
+  }
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name = "v_" + name;
+  std::string found = name;
+  for (int i = 2; taken_.count(found) > 0; ++i) found = name + "_" + std::to_string(i);
+  taken_.insert(found);
+  return Symbol(found);
+}
+Symbol CNames::of(Symbol name) {
+  const auto known = known_.find(name);
+  if (known != known_.end()) return known->second;
+  return known_[name] = free_name(name.text());
+}
+Symbol CNames::fresh(const std::string& like) { return free_name(like); }
+
+namespace {
+/// Words of the language and names of the prelude.
+const std::set<std::string>& reserved() {
+  static const auto* words = new std::set<std::string>{
+      "alignas",   "alignof",  "and",       "asm",       "auto",      "bool",     "break",    "case",     "catch",    "char",
+      "class",     "const",    "constexpr", "continue",  "default",   "delete",   "do",       "double",   "else",     "enum",
+      "explicit",  "export",   "extern",    "false",     "float",     "for",      "friend",   "goto",     "if",       "inline",
+      "int",       "long",     "mutable",   "namespace", "new",       "not",      "operator", "or",       "private",  "protected",
+      "public",    "register", "return",    "short",     "signed",    "sizeof",   "static",   "struct",   "switch",   "template",
+      "this",      "throw",    "true",      "try",       "typedef",   "typename", "union",    "unsigned", "using",    "virtual",
+      "void",      "volatile", "while",     "xor",       "lane",      "warp",     "g",        "abs",      "max",      "min",
+      "exp",       "log",      "pow",       "sin",       "cos",       "y0",       "y1",       "j0",       "j1",       "yn",
+      "jn",        "infinity", "bf16",      "f16",       "threadIdx", "blockIdx", "blockDim", "gridDim",  "warpSize", "main",
+      "arguments", "count",    "dims",      "dim_count", "stream",    "error",    "on",       "failed"};
+  return *words;
+}
+}  // namespace
+
+// ---- the kernel ----
+
+KernelLowering::KernelLowering(const kernel::Module& module, const kernel::Kernel& kernel, const Target& target, ThreadModule& into)
+    : module_(module), kernel_(kernel), target_(target), into_(into), names_(reserved()) {}
+
+void KernelLowering::parameters() {
+  const auto tensor = [&](Symbol name, DType dtype, const std::vector<Expr>& extents, bool constant) {
+    const Symbol own = names_.of(name);
+    result_.parameters.push_back({name, {own, type_of(dtype), {}}, !extents.empty(), constant});
+    if (extents.empty()) {
+      scalars_[name] = {symbol(own), type_of(dtype)};
+    } else {
+      memories_[name] = {own, dtype, extents, true};
+    }
+  };
+  for (const math::Dimension& d : module_.dims) {
+    if (!d.runtime) {
+      scalars_[d.name] = {number(d.value), Type::i32};
+      continue;
+    }
+    const Symbol own = names_.of(d.name);
+    result_.parameters.push_back({d.name, {own, Type::i32, {}}, false, false});
+    scalars_[d.name] = {symbol(own), Type::i32};
+    not_negative_.insert(own);
+  }
+  for (const math::Parameter& p : module_.params) tensor(p.name, p.dtype, p.extents, true);
+  for (const math::Parameter& r : module_.results) tensor(r.name, r.dtype, r.extents, false);
+  for (const kernel::Workspace& w : module_.workspaces) tensor(w.name, w.dtype, w.box, false);
+}
+
+ThreadKernel KernelLowering::run() {
+  result_.name = kernel_.name;
+  if (kernel_.roles.size() != 1) refused("a kernel of several roles has no form on this target yet", {kernel_.name.text()});
+  const kernel::Role& r = kernel_.roles[0];
+  if (r.groups && constant_integer(r.groups) != 1) refused("a role of several groups has no form on this target yet", {r.name.text()});
+  if (kernel_.work.source != kernel::WorkSource::grid)
+    refused("a work source other than a grid has no form on this target yet", {kernel_.name.text()});
+  const auto layouts = layout::assign(kernel_, r, target_);
+  if (!layouts) throw Refused{layouts.error()};
+  layouts_ = *layouts;
+  kinds_ = kernel::infer_kinds(module_, kernel_);
+  parameters();
+  result_.threads = layouts_.places.warps * layouts_.places.lanes;
+  result_.body = inside([&] { role(r); });
+  return result_;
+}
+
+Symbol KernelLowering::scalar(const std::string& like, Typed value) {
+  const Symbol name = names_.fresh(like);
+  emit({Declare{{name, value.type, {}}, value.expr}});
+  return name;
+}
+
+void KernelLowering::role(const kernel::Role& r) {
+  const auto thread = [&](const char* name, Expr value) { emit({Declare{{Symbol(std::string_view(name)), Type::i32, {}}, value}}); };
+  thread("lane", call_of("lane_number", {}));
+  if (layouts_.places.warps > 1) thread("warp", call_of("warp_number", {}));
+  for (const kernel::Let& l : module_.lets) lower_let(l);
+  const Typed lo = element(kernel_.work.lo, {}), hi = element(kernel_.work.hi, {});
+  result_.workgroups = constant_integer(lo.expr) == 0 ? hi.expr : hi.expr - lo.expr;
+  const Symbol item = names_.of(kernel_.work.variable);
+  const Expr block = call_of("workgroup_number", {});
+  emit({Declare{{item, Type::i32, {}}, constant_integer(lo.expr) == 0 ? block : block + lo.expr}});
+  scalars_[kernel_.work.variable] = {symbol(item), Type::i32};
+  if (not_negative(lo.expr)) not_negative_.insert(item);
+  for (const kernel::Let& l : kernel_.lets) lower_let(l);
+  this->block(r.body);
+}
+
+void KernelLowering::block(const kernel::Block& body) {
+  for (const kernel::Statement& s : body) statement(s);
+}
+
+ThreadBlock KernelLowering::inside(const std::function<void()>& body) {
+  ThreadBlock own;
+  ThreadBlock* outer = block_;
+  const auto tiles = tiles_;
+  const auto scalars = scalars_;
+  block_ = &own;
+  body();
+  block_ = outer;
+  if (outer != nullptr) {  // what the block declared ends with it
+    tiles_ = tiles;
+    scalars_ = scalars;
+  }
+  return own;
+}
+
+void KernelLowering::statement(const kernel::Statement& s) {
+  const auto not_yet = [&](const char* what) {
+    refused(std::string(what) + " has no form on this target yet: `" + kernel::print(s) + "`", {kernel::print(s)});
+  };
+  std::visit(Overloaded{
+                 [&](const kernel::Value& v) { lower_value(v); },
+                 [&](const kernel::Let& l) { lower_let(l); },
+                 [&](const kernel::For& f) { lower_for(f); },
+                 [&](const kernel::When& w) { lower_when(w); },
+                 [&](const kernel::If&) { not_yet("a condition on parts of a tile"); },
+                 [&](const kernel::Copy&) { not_yet("a copy"); },
+                 [&](const kernel::Mma&) { not_yet("a product"); },
+                 [&](const kernel::Await&) { not_yet("an await"); },
+                 [&](const kernel::Atomic&) { not_yet("an atomic"); },
+                 [&](const auto&) { not_yet("a channel or a turn"); },
+             },
+             s.op);
+}
+
+void KernelLowering::lower_let(const kernel::Let& l) {
+  const Typed value = element(without_reductions(l.value), {});
+  const Symbol name = names_.of(l.name);
+  emit({Declare{{name, value.type, {}}, value.expr}});
+  scalars_[l.name] = {symbol(name), value.type};
+  lets_[l.name] = l.value;
+  if (is_integer(value.type) && not_negative(value.expr)) not_negative_.insert(name);
+}
+
+void KernelLowering::lower_for(const kernel::For& f) {
+  if (f.ranges.empty()) return block(f.body);  // the work loop: one item a workgroup
+  if (kernel::has_stages(f)) refused("a loop with stages has no form on this target yet", {f.variable.text()});
+  for (const kernel::Carry& c : f.carry) define(c.value, c.initial, {});
+  for (std::size_t range = 0; range < f.ranges.size(); ++range) {
+    Loop loop;
+    loop.variable = names_.fresh(f.variable.text());
+    loop.lo = element(f.ranges[range].lo, {}).expr;
+    loop.hi = element(f.ranges[range].hi, {}).expr;
+    if (not_negative(loop.lo)) not_negative_.insert(loop.variable);
+    loop.body = inside([&] {
+      scalars_[f.variable] = {symbol(loop.variable), Type::i32};
+      for (std::size_t tag = 0; tag < f.ranges.size(); ++tag) {
+        if (!f.ranges[tag].tag.empty()) scalars_[f.ranges[tag].tag] = {boolean(f.ranges[tag].tag == f.ranges[range].tag), Type::boolean};
+      }
+      for (const kernel::Placed& placed : kernel::body_in(f, range)) statement(*placed.statement);
+    });
+    names_.release(loop.variable);
+    emit({loop});
+  }
+}
+
+void KernelLowering::lower_when(const kernel::When& w) {
+  Branch branch;
+  branch.condition = converted(element(w.condition, {}), Type::boolean).expr;
+  branch.then = inside([&] { block(w.body); });
+  emit({branch});
+}
+
+Result<ThreadModule> lower(const kernel::Module& module, const Target& target) {
+  ThreadModule made;
+  try {
+    for (const kernel::Kernel& k : module.kernels) made.kernels.push_back(KernelLowering(module, k, target, made).run());
+  } catch (Refused& no) {
+    return tl::unexpected(std::move(no.why));
+  }
+  return made;
+}
+
+}  // namespace fathom::gpu

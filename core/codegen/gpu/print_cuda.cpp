@@ -1,0 +1,144 @@
+#include "codegen/gpu/print_cuda.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/gpu/helpers.hpp"
+#include "codegen/gpu/launcher.hpp"
+#include "codegen/gpu/print_expression.hpp"
+#include "ir/overloaded.hpp"
+
+namespace fathom::gpu {
+namespace {
+
+class Printer {
+ public:
+  std::string text;
+  std::set<std::string> used;
+
+  void function(const ThreadFunction& f) {
+    line("// " + f.comment);
+    std::string parameters;
+    for (const Variable& v : f.states) parameters += (parameters.empty() ? "" : ", ") + word(v.type) + "& " + v.name.text();
+    for (const Variable& v : f.others) parameters += ", " + word(v.type) + " " + v.name.text();
+    line("__device__ inline void " + f.name.text() + "(" + parameters + ") {");
+    body(f.body);
+    line("}");
+    line("");
+  }
+
+  void kernel(const ThreadKernel& k) {
+    find_assigned(k.body);
+    std::string parameters;
+    for (const ThreadParameter& p : k.parameters) {
+      const std::string type = word(p.variable.type);
+      parameters += parameters.empty() ? "" : ", ";
+      parameters += p.pointer ? (p.constant ? "const " : "") + type + "* __restrict__ " : type + " ";
+      parameters += p.variable.name.text();
+    }
+    line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", k.threads, k.name.text(), parameters));
+    ++depth_;
+    for (const Variable& v : k.shared) line("__shared__ " + declared(v) + ";");
+    --depth_;
+    body(k.body);
+    line("}");
+    line("");
+  }
+
+ private:
+  void line(const std::string& s) { text += s.empty() ? "\n" : std::string(2 * static_cast<std::size_t>(depth_), ' ') + s + "\n"; }
+
+  std::string word(Type type) {
+    if (type == Type::bf16) used.insert("bf16");
+    if (type == Type::f16) used.insert("f16");
+    return std::string(type_word(type));
+  }
+  std::string declared(const Variable& v) {
+    std::string s = word(v.type) + " " + v.name.text();
+    for (const std::int64_t extent : v.extents) s += "[" + std::to_string(extent) + "]";
+    return s;
+  }
+  std::string expr(Expr e) { return print_expression(e, used); }
+
+  void find_assigned(const ThreadBlock& block) {
+    for (const ThreadStatement& s : block) {
+      if (const auto* a = std::get_if<gpu::Assign>(&s.op)) assigned_.insert(a->place.name());
+      if (const auto* d = std::get_if<Do>(&s.op)) {
+        for (const Expr arg : d->call.args())
+          if (arg.is(Op::symbol)) assigned_.insert(arg.name());
+      }
+      if (const auto* l = std::get_if<Loop>(&s.op)) find_assigned(l->body);
+      if (const auto* b = std::get_if<Branch>(&s.op)) {
+        find_assigned(b->then);
+        find_assigned(b->otherwise);
+      }
+    }
+  }
+
+  void body(const ThreadBlock& block) {
+    ++depth_;
+    for (const ThreadStatement& s : block) statement(s);
+    --depth_;
+  }
+
+  void statement(const ThreadStatement& s) {
+    std::visit(Overloaded{
+                   [&](const Declare& d) {
+                     const bool constant = d.initial && assigned_.count(d.variable.name) == 0;
+                     line((constant ? "const " : "") + declared(d.variable) + (d.initial ? " = " + expr(d.initial) : "") + ";");
+                   },
+                   [&](const gpu::Assign& a) { assign(a); },
+                   [&](const Loop& l) {
+                     if (l.unrolled) line("#pragma unroll");
+                     const std::string& i = l.variable.text();
+                     line("for (int " + i + " = " + expr(l.lo) + "; " + i + " < " + expr(l.hi) + "; " +
+                          (l.doubling ? i + " *= 2" : "++" + i) + ") {");
+                     body(l.body);
+                     line("}");
+                   },
+                   [&](const Branch& b) {
+                     if (b.condition.is(Op::boolean) && b.condition.node().truth) {
+                       line("{");
+                     } else if (b.condition.is(Op::boolean)) {
+                       return;
+                     } else {
+                       line("if (" + expr(b.condition) + ") {");
+                     }
+                     body(b.then);
+                     if (!b.otherwise.empty()) {
+                       line("} else {");
+                       body(b.otherwise);
+                     }
+                     line("}");
+                   },
+                   [&](const Do& d) { line(expr(d.call) + ";"); },
+                   [&](const Comment& c) { line("// " + c.text); },
+               },
+               s.op);
+  }
+
+  /// `x = x + y` is `x += y`.
+  void assign(const gpu::Assign& a) {
+    const Expr v = a.value;
+    const char* op = v.is(Op::add) ? " += " : v.is(Op::sub) ? " -= " : v.is(Op::mul) ? " *= " : nullptr;
+    if (op != nullptr && v.arg(0) == a.place) return line(expr(a.place) + op + expr(v.arg(1)) + ";");
+    line(expr(a.place) + " = " + expr(v) + ";");
+  }
+
+  int depth_ = 0;
+  std::set<Symbol> assigned_;
+};
+
+}  // namespace
+
+std::string print_cuda(const ThreadModule& made, const kernel::Module& module) {
+  Printer printer;
+  for (const ThreadFunction& f : made.functions) printer.function(f);
+  for (const ThreadKernel& k : made.kernels) printer.kernel(k);
+  std::string text = "// " + module.name.text() + ", made by Fathom. Needs no other file: nvcc or NVRTC, C++17 or later.\n\n";
+  text += helper_texts(cuda_helpers(), printer.used);
+  return text + "\n" + printer.text + print_launcher(made, module);
+}
+
+}  // namespace fathom::gpu

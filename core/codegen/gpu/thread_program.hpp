@@ -1,0 +1,89 @@
+// What one thread of a kernel does: registers, loops over them, branches, calls of helper functions. Made from Kernel ops alone, and the
+// last form before text. Barriers, shuffles, phases and waits are calls here; nothing of this form goes back into the IR.
+//
+// Expressions are those of the IR. A symbol is a scalar variable, a read an element of an array in registers, shared or global memory, a
+// call a helper function (helpers.hpp). Conversions stand in the expression: cast(f32, 2) is a literal, cast(f32, n) a conversion.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/kernel.hpp"
+
+namespace fathom::gpu {
+
+/// `pair_…`: two numbers of 16 bits in one register, the one with the even index below.
+enum class Type : std::uint8_t { boolean, i32, i64, f32, f64, bf16, f16, pair_bf16, pair_f16 };
+[[nodiscard]] Type type_of(DType);  ///< how an element of this type lies in memory
+
+struct Variable {
+  Symbol name;
+  Type type = Type::f32;
+  std::vector<std::int64_t> extents;  ///< none: a scalar
+};
+
+struct ThreadStatement;
+using ThreadBlock = std::vector<ThreadStatement>;
+
+struct Declare {
+  Variable variable;
+  Expr initial;  ///< of a scalar; absent: set later
+};
+struct Assign {
+  Expr place;
+  Expr value;
+};
+struct Loop {
+  Symbol variable;
+  Expr lo, hi;
+  bool unrolled = false;
+  bool doubling = false;  ///< the variable doubles from trip to trip
+  ThreadBlock body;
+};
+struct Branch {
+  Expr condition;
+  ThreadBlock then, otherwise;
+};
+struct Do {  ///< a call for what it does
+  Expr call;
+};
+struct Comment {
+  std::string text;
+};
+struct ThreadStatement {
+  std::variant<Declare, Assign, Loop, Branch, Do, Comment> op;
+};
+
+/// A function of the module's own: the combine of a reducer on two states.
+struct ThreadFunction {
+  Symbol name;
+  std::vector<Variable> states;  ///< changed: the left state, which becomes the result
+  std::vector<Variable> others;  ///< the right state
+  ThreadBlock body;
+  std::string comment;
+};
+
+struct ThreadParameter {
+  Symbol original;  ///< the module's name
+  Variable variable;
+  bool pointer = false;
+  bool constant = false;  ///< what it points to is not written
+};
+struct ThreadKernel {
+  Symbol name;
+  std::vector<ThreadParameter> parameters;
+  std::int64_t threads = 32;
+  Expr workgroups;  ///< over dimensions and scalar parameters
+  std::vector<Variable> shared;
+  ThreadBlock body;
+};
+struct ThreadModule {
+  std::vector<ThreadFunction> functions;
+  std::vector<ThreadKernel> kernels;
+};
+
+}  // namespace fathom::gpu
