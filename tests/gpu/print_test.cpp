@@ -24,7 +24,7 @@ std::string cuda_of(const std::string& name, const char* target) {
 }
 
 TEST(Cuda, rows_are_printed) {
-  for (const char* name : {"softmax_rows", "layernorm"}) {
+  for (const char* name : {"softmax_rows", "layernorm", "attention_sm80"}) {
     const std::string text = cuda_of(name, "sm_80");
     std::ofstream(std::string(FATHOM_BINARY_DIR) + "/" + name + ".cu") << text;
     EXPECT_NE(text.find("__global__"), std::string::npos);

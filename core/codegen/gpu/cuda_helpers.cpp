@@ -152,8 +152,81 @@ __device__ inline T shuffle_xor(T x, int bits) {
 }
 __device__ inline bool shuffle_xor(bool x, int bits) { return __shfl_xor_sync(0xffffffffu, x ? 1 : 0, bits) != 0; }
 )"},
+      {"any_of_warp", {}, R"(// Does it hold in one of the lanes?
+__device__ inline bool any_of_warp(bool x) { return __any_sync(0xffffffffu, x) != 0; }
+)"},
       {"wait_for_workgroup", {}, R"(// All threads of the workgroup are here, and see what the others have written to shared memory.
 __device__ inline void wait_for_workgroup() { __syncthreads(); }
+)"},
+      {"thread_number", {}, R"(__device__ inline int thread_number() { return threadIdx.x; }
+)"},
+      {"swizzled_column",
+       {},
+       R"(// Where a column lies in its row of shared memory: chunks of 16 bytes are exchanged, so that eight rows of a chunk are in different banks.
+__device__ inline int swizzled_column(int row, int column, int chunk, int repeat, int period) {
+  return (column / chunk ^ row / repeat % period) * chunk + column % chunk;
+}
+)"},
+      {"copy_async", {}, R"(// 16 bytes to shared memory, on their way until waited for; zeros where there is nothing to copy.
+__device__ inline void copy_async(void* to, const void* from, bool inside) {
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" : : "r"(address), "l"(from), "r"(inside ? 16 : 0) : "memory");
+}
+)"},
+      {"commit_copies", {}, R"(// The copies of this thread since the last commit are one group.
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" : : : "memory"); }
+)"},
+      {"wait_for_copies", {}, R"(// Until at most `younger` groups of copies are on their way.
+template <int younger>
+__device__ inline void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" : : "n"(younger) : "memory");
+}
+)"},
+      {"load_matrices_4", {}, R"(// Four matrices of 8 x 8 numbers of 16 bits; lane i gives the address of row i % 8 of matrix i / 8.
+__device__ inline void load_matrices_4(unsigned* to, const void* row) {
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(address) : "memory");
+}
+)"},
+      {"load_matrices_4_transposed",
+       {},
+       R"(// Four matrices of 8 x 8 numbers of 16 bits, transposed; lane i gives the address of row i % 8 of matrix i / 8.
+__device__ inline void load_matrices_4_transposed(unsigned* to, const void* row) {
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(address) : "memory");
+}
+)"},
+      {"load_matrices_2", {}, R"(// Two matrices of 8 x 8 numbers of 16 bits; lane i gives the address of row i % 8 of matrix i / 8.
+__device__ inline void load_matrices_2(unsigned* to, const void* row) {
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(address) : "memory");
+}
+)"},
+      {"load_matrices_2_transposed",
+       {},
+       R"(// Two matrices of 8 x 8 numbers of 16 bits, transposed; lane i gives the address of row i % 8 of matrix i / 8.
+__device__ inline void load_matrices_2_transposed(unsigned* to, const void* row) {
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(address) : "memory");
+}
+)"},
+      {"mma_m16n8k16_bf16",
+       {},
+       R"(// c += a * b on the tensor cores: 16 rows, 8 columns, 16 steps, one warp. Fragments as the PTX ISA has them for mma.m16n8k16.
+__device__ inline void mma_m16n8k16_bf16(float* c, const unsigned* a, const unsigned* b) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+)"},
+      {"mma_m16n8k16_f16",
+       {},
+       R"(// c += a * b on the tensor cores: 16 rows, 8 columns, 16 steps, one warp. Fragments as the PTX ISA has them for mma.m16n8k16.
+__device__ inline void mma_m16n8k16_f16(float* c, const unsigned* a, const unsigned* b) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
 )"},
       {"load_vector", {}, R"(// Neighbours in memory into neighbouring registers, in one access of that many bytes.
 template <int bytes, class To, class From>

@@ -157,8 +157,14 @@ class Launcher {
       arguments += arguments.empty() ? "" : ", ";
       arguments += p.pointer ? pointer(p) : p.variable.name.text();
     }
-    line(fmt::format("{}    {}<<<static_cast<unsigned>(workgroups_of_{}), {}, 0, on>>>({});", indent, k.name.text(), k.name.text(),
-                     k.threads, arguments));
+    std::int64_t bytes = 0;
+    (void)dynamic_offsets(k, bytes);
+    constexpr std::int64_t without_asking = 48 * 1024;
+    const std::string& name = k.name.text();
+    if (bytes > without_asking)
+      line(fmt::format("{}    cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", indent, name, bytes));
+    line(fmt::format("{0}    {1}<<<static_cast<unsigned>(workgroups_of_{1}), {2}, {3}, on>>>({4});", indent, name, k.threads, bytes,
+                     arguments));
     line(indent + "  }");
     if (from.when) line("  }");
   }

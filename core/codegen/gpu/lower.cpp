@@ -69,7 +69,7 @@ void KernelLowering::parameters() {
     if (extents.empty()) {
       scalars_[name] = {symbol(own), type_of(dtype)};
     } else {
-      memories_[name] = {own, dtype, extents, true};
+      memories_[name] = {own, dtype, extents, true, name};
     }
   };
   for (const math::Dimension& d : module_.dims) {
@@ -115,14 +115,18 @@ void KernelLowering::role(const kernel::Role& r) {
   thread("lane", call_of("lane_number", {}));
   if (layouts_.places.warps > 1) thread("warp", call_of("warp_number", {}));
   for (const kernel::Let& l : module_.lets) lower_let(l);
-  const Typed lo = element(kernel_.work.lo, {}), hi = element(kernel_.work.hi, {});
-  result_.workgroups = constant_integer(lo.expr) == 0 ? hi.expr : hi.expr - lo.expr;
+  const Typed lo = element(kernel_.work.lo, {});
+  Substitution lets;  // the host knows dimensions and scalars only
+  for (const kernel::Let& l : module_.lets) lets[symbol(l.name)] = substitute(l.value, lets);
+  result_.workgroups =
+      element(substitute(constant_integer(lo.expr) == 0 ? kernel_.work.hi : kernel_.work.hi - kernel_.work.lo, lets), {}).expr;
   const Symbol item = names_.of(kernel_.work.variable);
   const Expr block = call_of("workgroup_number", {});
   emit({Declare{{item, Type::i32, {}}, constant_integer(lo.expr) == 0 ? block : block + lo.expr}});
   scalars_[kernel_.work.variable] = {symbol(item), Type::i32};
   if (not_negative(lo.expr)) not_negative_.insert(item);
   for (const kernel::Let& l : kernel_.lets) lower_let(l);
+  declare_channels();
   this->block(r.body);
 }
 
@@ -154,19 +158,22 @@ void KernelLowering::statement(const kernel::Statement& s) {
                  [&](const kernel::Let& l) { lower_let(l); },
                  [&](const kernel::For& f) { lower_for(f); },
                  [&](const kernel::When& w) { lower_when(w); },
-                 [&](const kernel::If&) { not_yet("a condition on parts of a tile"); },
-                 [&](const kernel::Copy&) { not_yet("a copy"); },
-                 [&](const kernel::Mma&) { not_yet("a product"); },
-                 [&](const kernel::Await&) { not_yet("an await"); },
+                 [&](const kernel::If& i) { lower_if(i); },
+                 [&](const kernel::Copy& c) { lower_copy(c); },
+                 [&](const kernel::Mma& m) { lower_mma(m); },
+                 [&](const kernel::Await&) {},  // a product of these atoms is done when it is issued
+                 [&](const kernel::Acquire& a) { lower_acquire(a, false); },
+                 [&](const kernel::Publish& p) { lower_publish(p); },
+                 [&](const kernel::Receive& r) { lower_receive(r, 0); },
+                 [&](const kernel::Release&) {},
                  [&](const kernel::Atomic&) { not_yet("an atomic"); },
                  [&](const auto&) { not_yet("a channel or a turn"); },
              },
              s.op);
 }
 
-void KernelLowering::lower_let(const kernel::Let& l) {
+void KernelLowering::lower_let_as(const kernel::Let& l, Symbol name) {
   const Typed value = element(without_reductions(l.value), {});
-  const Symbol name = names_.of(l.name);
   emit({Declare{{name, value.type, {}}, value.expr}});
   scalars_[l.name] = {symbol(name), value.type};
   lets_[l.name] = l.value;
@@ -175,7 +182,7 @@ void KernelLowering::lower_let(const kernel::Let& l) {
 
 void KernelLowering::lower_for(const kernel::For& f) {
   if (f.ranges.empty()) return block(f.body);  // the work loop: one item a workgroup
-  if (kernel::has_stages(f)) refused("a loop with stages has no form on this target yet", {f.variable.text()});
+  if (kernel::has_stages(f)) return lower_staged(f);
   for (const kernel::Carry& c : f.carry) define(c.value, c.initial, {});
   for (std::size_t range = 0; range < f.ranges.size(); ++range) {
     Loop loop;
@@ -195,11 +202,54 @@ void KernelLowering::lower_for(const kernel::For& f) {
   }
 }
 
+/// On parts that warps hold: each warp by itself.
+void KernelLowering::lower_if(const kernel::If& i) {
+  const Expr condition = read(i.condition.name, i.condition.subscripts);
+  const auto known = tiles_.find(i.condition.name);
+  const bool of_warps =
+      known == tiles_.end() || (known->second.layout.at(HierarchyLevel::lane).empty() && known->second.layout.registers() == 1);
+  if (!of_warps)
+    refused("`if " + fathom::print(condition) + "` differs between lanes of a warp, which has no form on this target yet",
+            {i.condition.name.text()});
+  Element at;
+  if (known != tiles_.end()) at.layout = known->second.layout;
+  Branch branch;
+  branch.condition = converted(element(condition, at), Type::boolean).expr;
+  branch.then = inside([&] { block(i.body); });
+  emit({branch});
+}
+
 void KernelLowering::lower_when(const kernel::When& w) {
   Branch branch;
   branch.condition = converted(element(w.condition, {}), Type::boolean).expr;
   branch.then = inside([&] { block(w.body); });
   emit({branch});
+}
+
+std::int64_t size_in_bytes(Type type) {
+  switch (type) {
+    case Type::boolean:
+      return 1;
+    case Type::bf16:
+    case Type::f16:
+      return 2;
+    case Type::i64:
+    case Type::f64:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+std::vector<std::int64_t> dynamic_offsets(const ThreadKernel& k, std::int64_t& bytes) {
+  constexpr std::int64_t alignment = 128;
+  std::vector<std::int64_t> offsets;
+  bytes = 0;
+  for (const ThreadKernel::DynamicShared& each : k.dynamic_shared) {
+    offsets.push_back(bytes);
+    bytes += (each.elements * size_in_bytes(each.type) + alignment - 1) / alignment * alignment;
+  }
+  return offsets;
 }
 
 Result<ThreadModule> lower(const kernel::Module& module, const Target& target) {

@@ -101,6 +101,7 @@ Expr KernelLowering::coordinate(Symbol part, const Element& at) const {
 
 /// The number of an element along an axis or some of its parts.
 Expr KernelLowering::coordinate_of_axis(Expr subscript, const Element& at) const {
+  if (const auto given = at.axes.find(subscript); given != at.axes.end()) return given->second;
   Expr sum = number(0);
   for (const layout::Part& part : layouts_.parts_of(subscript)) sum = plus(times(sum, part.extent), coordinate(part.name, at));
   return sum;

@@ -16,13 +16,20 @@ const KernelLowering::Memory* KernelLowering::memory(Symbol name) const {
 
 /// Row major, in 64 bits.
 Expr KernelLowering::offset(const Memory& m, const std::vector<Expr>& subscripts, const Element& at) {
-  Expr sum;
+  Expr sum, row;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
-    const Expr place = converted(index_expression(subscripts[d], at), subscripts.size() == 1 || !m.global ? Type::i32
-                                                                      : d == 0                            ? Type::i64
-                                                                                                          : Type::i32)
-                           .expr;
+    Expr place = converted(index_expression(subscripts[d], at), subscripts.size() == 1 || !m.global ? Type::i32
+                                                                : d == 0                            ? Type::i64
+                                                                                                    : Type::i32)
+                     .expr;
     const Expr extent = d == 0 ? Expr() : element(m.extents[d], at).expr;
+    if (!m.global && d > 0 && d + 1 == subscripts.size()) {  // rows of a slot have their chunks exchanged
+      const std::int64_t size = size_in_bytes(m.dtype), columns = *constant_integer(simplify_integer(m.extents[d]));
+      const layout::Swizzle swizzle = layout::swizzle_of(columns * size);
+      if (swizzle.period > 1)
+        place = call_of("swizzled_column", {row, place, number(16 / size), number(swizzle.repeat), number(swizzle.period)});
+    }
+    row = place;
     sum = d == 0 ? place : sum * extent + place;
   }
   return sum ? sum : number(0);
@@ -117,7 +124,7 @@ std::int64_t KernelLowering::vector_elements(const Memory& m, const std::vector<
   std::int64_t elements = std::min(fastest.extent, widest_vector / size);
   while (elements > 1 && fastest.extent % elements != 0) --elements;
   if ((elements & (elements - 1)) != 0) return 1;
-  if (m.global && !aligned(m.name, elements * size)) return 1;
+  if (m.global && !aligned(m.tensor, elements * size)) return 1;
   // The last subscript is `elements`-aligned but for the fastest part, and no other has that part.
   const auto has_part = [&](Expr e) {
     bool found = false;

@@ -115,8 +115,19 @@ Expr KernelLowering::reduced(Expr e, const std::string& like) {
         emit({Assign{place, combined(*op, place, converted(element(r.values[0], here), type).expr, type)}});
       });
     }
+    std::int64_t together = 1;
+    for (const layout::Digit& digit : lanes) together *= digit.extent;
+    if (*op == Op::logical_or && together == layouts_.places.lanes) {
+      emit({Assign{place, call_of("any_of_warp", {place})}});
+      return;
+    }
     for (const layout::Digit& digit : lanes) {
-      over_lanes(digit, [&](Expr bit) { emit({Assign{place, combined(*op, place, call_of("shuffle_xor", {place, bit}), type)}}); });
+      over_lanes(digit, [&](Expr bit) {  // every lane exchanges, whatever its value is
+        const Symbol other = names_.fresh("other");
+        emit({Declare{{other, type, {}}, call_of("shuffle_xor", {place, bit})}});
+        emit({Assign{place, combined(*op, place, symbol(other), type)}});
+        names_.release(other);
+      });
     }
   });
   if (!warps.empty()) {

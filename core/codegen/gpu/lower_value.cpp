@@ -100,6 +100,7 @@ Type KernelLowering::stored_type(Symbol name, Type of_value) const {
 }
 
 void KernelLowering::lower_value(const kernel::Value& v) {
+  if (load_operand(v)) return;
   fill_ = v.otherwise;
   if (v.values.size() < v.targets.size()) {
     reduce_states(v.targets, v.values[0]);

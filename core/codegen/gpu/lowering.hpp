@@ -49,6 +49,7 @@ struct Element {
     std::int64_t stride = 1, extent = 1;
   };
   std::map<Symbol, std::vector<RegisterDigit>> registers;  ///< by part
+  std::map<Expr, Expr> axes;                               ///< coordinates along whole axes that are given, by subscript
   layout::Layout layout;
 };
 
@@ -71,7 +72,9 @@ class KernelLowering {
   void role(const kernel::Role& role);
   void block(const kernel::Block& body);
   void statement(const kernel::Statement& s);
-  void lower_let(const kernel::Let& l);
+  void lower_let(const kernel::Let& l) { lower_let_as(l, names_.of(l.name)); }
+  void lower_let_as(const kernel::Let& l, Symbol name);
+  void lower_if(const kernel::If& i);
   void lower_for(const kernel::For& f);
   void lower_when(const kernel::When& w);
   void emit(ThreadStatement s) { block_->push_back(std::move(s)); }
@@ -126,12 +129,42 @@ class KernelLowering {
   Typed typed_at_zero(Expr value);
   Tile scalar_tile(Symbol name, const std::string& like, Type type);
   Tile named_tile(Symbol name, const std::string& like, const layout::Layout& layout, Type type);
+  // channels and copies (lower_channel.cpp)
+  struct Ring {
+    const kernel::Channel* channel = nullptr;
+    std::int64_t depth = 1, elements = 0;  ///< of a slot
+    Symbol memory, filled, taken;          ///< counters where there are several slots
+    bool copies = false;                   ///< filled by copies, since its last acquire
+  };
+  void declare_channels();
+  Ring& ring(const kernel::Access& channel);
+  void next_slot(Symbol slot, Ring& r, Symbol counter);
+  void lower_acquire(const kernel::Acquire& a, bool wait_first);
+  void lower_publish(const kernel::Publish& p);
+  void lower_receive(const kernel::Receive& a, std::int64_t younger);
+  void lower_copy(const kernel::Copy& c);
+  // loops with stages (lower_trips.cpp)
+  struct Waits;
+  void lower_staged(const kernel::For& f);
+  Waits waits_in(const std::vector<const kernel::Statement*>& prologue, const std::vector<const kernel::Statement*>& trip, int stages);
+  void placed_statement(const kernel::Statement& s, const Waits& waits);
+  // products (lower_product.cpp)
+  void lower_mma(const kernel::Mma& m);
+  bool load_operand(const kernel::Value& v);
+  Expr load_b(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr nt, Expr kk, std::int64_t steps);
+  Expr load_a(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr mt, Expr step);
+  void load_a_into(Expr registers, const kernel::Access& a, const layout::Product& product, const MatrixAtom& atom, Expr mt, Expr step);
+  Expr matrix_row(const kernel::Access& slot, Expr row_axis, Expr row, Expr column_axis, Expr column);
+  [[nodiscard]] Expr fragment(const Tile& tile, const std::map<Symbol, Expr>& begins) const;
+  [[nodiscard]] Expr subscript_of(const kernel::Access& access, const std::vector<layout::Part>& parts) const;
+  [[nodiscard]] const kernel::Mma* product_with(Symbol atom) const;
   // memory (lower_memory.cpp)
   struct Memory {
     Symbol name;
     DType dtype = DType::f32;
     std::vector<Expr> extents;
     bool global = true;
+    Symbol tensor;  ///< the module's name of a global one
   };
   const Memory* memory(Symbol name) const;
   Typed load(Expr e, const Element& at);
@@ -140,6 +173,7 @@ class KernelLowering {
   bool store_vectors(const kernel::Access& target, Expr value, const layout::Layout& layout);
   Expr offset(const Memory& m, const std::vector<Expr>& subscripts, const Element& at);
   Expr inside_of(const Memory& m, const std::vector<Expr>& subscripts, const Element& at);
+  [[nodiscard]] bool whole_chunks(const Memory& source, const std::vector<Expr>& subscripts, Expr axis, std::int64_t elements) const;
   std::int64_t vector_elements(const Memory& m, const std::vector<Expr>& subscripts, const layout::Layout& layout) const;
   [[nodiscard]] std::int64_t multiple_of(Expr e) const;
   [[nodiscard]] bool aligned(Symbol tensor, std::int64_t bytes) const;
@@ -156,9 +190,12 @@ class KernelLowering {
   std::map<Symbol, Memory> memories_;
   std::map<Symbol, Tile> tiles_;
   std::map<Symbol, Typed> scalars_;
-  Expr fill_;                      ///< what a load outside of its extents gives, in the statement that is lowered
-  std::map<Symbol, Expr> lets_;    ///< of the text: what a name is a multiple of
-  std::set<Symbol> not_negative_;  ///< variables of the program
+  std::map<Symbol, Ring> rings_;
+  std::map<Symbol, Symbol> slots_of_;  ///< the channel of each slot
+  Expr ahead_inside_;                  ///< the iteration whose loads are issued exists
+  Expr fill_;                          ///< what a load outside of its extents gives, in the statement that is lowered
+  std::map<Symbol, Expr> lets_;        ///< of the text: what a name is a multiple of
+  std::set<Symbol> not_negative_;      ///< variables of the program
   int reductions_ = 0;
   bool scratch_used_ = false;  ///< shared memory that a reduction across warps has used: the next one waits first
 };

@@ -40,6 +40,13 @@ class Printer {
     line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", k.threads, k.name.text(), parameters));
     ++depth_;
     for (const Variable& v : k.shared) line("__shared__ " + declared(v) + ";");
+    std::int64_t bytes = 0;
+    const std::vector<std::int64_t> offsets = dynamic_offsets(k, bytes);
+    if (bytes > 0) line("extern __shared__ __align__(128) unsigned char shared_memory[];");
+    for (std::size_t i = 0; i < k.dynamic_shared.size(); ++i) {
+      const std::string type = word(k.dynamic_shared[i].type);
+      line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory + {2});", type, k.dynamic_shared[i].name.text(), offsets[i]));
+    }
     --depth_;
     body(k.body);
     line("}");
@@ -86,7 +93,9 @@ class Printer {
     std::visit(Overloaded{
                    [&](const Declare& d) {
                      const bool constant = d.initial && assigned_.count(d.variable.name) == 0;
-                     line((constant ? "const " : "") + declared(d.variable) + (d.initial ? " = " + expr(d.initial) : "") + ";");
+                     const std::string initial = d.initial ? " = " + expr(d.initial) : "";
+                     if (d.pointer) return line(word(d.variable.type) + "* const " + d.variable.name.text() + initial + ";");
+                     line((constant ? "const " : "") + declared(d.variable) + initial + ";");
                    },
                    [&](const gpu::Assign& a) { assign(a); },
                    [&](const Loop& l) {

@@ -87,7 +87,9 @@ class ExpressionPrinter {
 
   Printed call_text(Expr e) {
     const std::string& name = e.name().text();
+    if (name == "&") return {"&" + print(e.arg(0)).text, prefix};
     used_.insert(name);
+    if (name == "wait_for_copies") return {name + "<" + print(e.arg(0)).text + ">()", whole};
     if (name == "load_vector" || name == "store_vector") {
       return {name + "<" + print(e.arg(2)).text + ">(&" + print(e.arg(0)).text + ", &" + print(e.arg(1)).text + ")", whole};
     }

@@ -31,7 +31,8 @@ using ThreadBlock = std::vector<ThreadStatement>;
 
 struct Declare {
   Variable variable;
-  Expr initial;  ///< of a scalar; absent: set later
+  Expr initial;          ///< of a scalar; absent: set later
+  bool pointer = false;  ///< to elements of the type
 };
 struct Assign {
   Expr place;
@@ -79,8 +80,18 @@ struct ThreadKernel {
   std::int64_t threads = 32;
   Expr workgroups;  ///< over dimensions and scalar parameters
   std::vector<Variable> shared;
+  /// Elements of shared memory that the launch reserves, one after the other, each aligned to 128 bytes.
+  struct DynamicShared {
+    Symbol name;
+    Type type = Type::f32;
+    std::int64_t elements = 0;
+  };
+  std::vector<DynamicShared> dynamic_shared;
   ThreadBlock body;
 };
+[[nodiscard]] std::int64_t size_in_bytes(Type);
+/// Where each part of the dynamic shared memory begins, and its size in all.
+[[nodiscard]] std::vector<std::int64_t> dynamic_offsets(const ThreadKernel&, std::int64_t& bytes);
 struct ThreadModule {
   std::vector<ThreadFunction> functions;
   std::vector<ThreadKernel> kernels;

@@ -1,0 +1,172 @@
+// Loops with stages whose first stage only loads: the loads of iteration i + S run in the trip of iteration i; those behind the end copy
+// nothing but count, so what is still on its way is the same number in every trip.
+#include <algorithm>
+
+#include "codegen/gpu/lowering.hpp"
+#include "ir/trips.hpp"
+
+namespace fathom::gpu {
+namespace {
+
+bool loads_only(const kernel::Statement& s) {
+  return std::holds_alternative<kernel::Acquire>(s.op) || std::holds_alternative<kernel::Copy>(s.op) ||
+         std::holds_alternative<kernel::Publish>(s.op);
+}
+
+}  // namespace
+
+/// What waits in a trip: receives for copies, acquires for readers.
+struct KernelLowering::Waits {
+  std::map<const kernel::Statement*, std::int64_t> younger;
+  std::set<const kernel::Statement*> before_acquire;
+};
+
+/// Plays the events of some trips: in each of them the same statements wait for the same.
+KernelLowering::Waits KernelLowering::waits_in(const std::vector<const kernel::Statement*>& prologue,
+                                               const std::vector<const kernel::Statement*>& trip, int stages) {
+  struct Played {
+    std::vector<std::int64_t> published;  ///< number of the commit of each item
+    std::vector<std::int64_t> released;   ///< how many waits of all threads lay before each release
+    std::size_t acquired = 0, received = 0;
+  };
+  Waits waits;
+  std::map<Symbol, Played> channels;
+  std::int64_t commits = 0, barriers = 0;
+  const auto play = [&](const kernel::Statement* s) {
+    if (const auto* a = std::get_if<kernel::Acquire>(&s->op)) {
+      Played& c = channels[a->channel.name];
+      const auto depth = static_cast<std::size_t>(ring(a->channel).depth);
+      if (c.acquired >= depth && c.acquired - depth < c.released.size() && c.released[c.acquired - depth] == barriers) {
+        waits.before_acquire.insert(s);
+        ++barriers;
+      }
+      ++c.acquired;
+    } else if (const auto* p = std::get_if<kernel::Publish>(&s->op)) {
+      channels[p->channel.name].published.push_back(commits);
+      if (!p->after.empty()) ++commits;
+    } else if (const auto* r = std::get_if<kernel::Receive>(&s->op)) {
+      Played& c = channels[r->channel.name];
+      const std::int64_t younger = c.received < c.published.size() ? commits - 1 - c.published[c.received] : 0;
+      const auto known = waits.younger.emplace(s, younger).first;
+      known->second = std::min(known->second, younger);
+      ++c.received;
+      ++barriers;
+    } else if (const auto* e = std::get_if<kernel::Release>(&s->op)) {
+      channels[e->channel.name].released.push_back(barriers);
+    }
+  };
+  for (int stage = 0; stage < stages; ++stage)
+    for (const kernel::Statement* s : prologue) play(s);
+  constexpr int trips = 40;  // more than any depth needs to come round
+  for (int i = 0; i < trips; ++i)
+    for (const kernel::Statement* s : trip) play(s);
+  return waits;
+}
+
+void KernelLowering::lower_staged(const kernel::For& f) {
+  const int last = kernel::last_stage(f);
+  const std::string& name = f.variable.text();
+  std::vector<std::vector<kernel::Placed>> bodies;
+  for (std::size_t range = 0; range < f.ranges.size(); ++range) bodies.push_back(kernel::body_in(f, range));
+  std::vector<const kernel::Statement*> loads, lets;
+  for (std::size_t range = 0; range < bodies.size(); ++range) {
+    std::vector<const kernel::Statement*> own;
+    for (const kernel::Placed& p : bodies[range]) {
+      if (!p.at) continue;
+      const bool load = loads_only(*p.statement);
+      if (p.at->stage != (load ? 0 : last))
+        refused("the loop over `" + name + "` has other stages than loads and, " + std::to_string(last) +
+                    " later, all else: no form on this target yet",
+                {name});
+      if (load) own.push_back(p.statement);
+    }
+    if (range == 0) loads = own;
+    if (own != loads) refused("the loads of the loop over `" + name + "` differ from range to range: no form on this target yet", {name});
+    if (range > 0 && simplify_integer(f.ranges[range - 1].hi) != simplify_integer(f.ranges[range].lo))
+      refused("the ranges of the loop over `" + name + "` do not follow each other", {name});
+  }
+  for (const kernel::Statement& s : f.body)
+    if (std::holds_alternative<kernel::Let>(s.op)) lets.push_back(&s);
+  std::vector<const kernel::Statement*> by_order = loads;
+  std::map<const kernel::Statement*, int> order_of;
+  for (const kernel::Placed& p : bodies[0])
+    if (p.at) order_of[p.statement] = p.at->order;
+  std::stable_sort(by_order.begin(), by_order.end(), [&](const auto* a, const auto* b) { return order_of[a] < order_of[b]; });
+  for (const kernel::Carry& c : f.carry) define(c.value, c.initial, {});
+  const Expr first = element(f.ranges[0].lo, {}).expr, end = element(f.ranges.back().hi, {}).expr;
+  const auto load_group = [&](const std::vector<const kernel::Statement*>& group, Expr iteration, const Waits& waits) {
+    emit({Branch{boolean(true),
+                 inside([&] {
+                   const Symbol ahead = names_.fresh(name + "_ahead");
+                   emit({Declare{{ahead, Type::i32, {}}, iteration}});
+                   if (not_negative(iteration)) not_negative_.insert(ahead);
+                   scalars_[f.variable] = {symbol(ahead), Type::i32};
+                   ahead_inside_ = binary(Op::lt, symbol(ahead), end);
+                   for (const kernel::Statement* let : lets) {
+                     const auto& l = std::get<kernel::Let>(let->op);
+                     const bool used = std::any_of(group.begin(), group.end(),
+                                                   [&](const auto* s) { return kernel::uses_of(*s, {}).reads.count(l.name) > 0; });
+                     if (used) lower_let_as(l, names_.fresh(l.name.text()));
+                   }
+                   for (const kernel::Statement* s : group) placed_statement(*s, waits);
+                   ahead_inside_ = {};
+                   names_.release(ahead);
+                 }),
+                 {}}});
+  };
+  // the trip of each range: loads ahead and what is done now, by their order
+  struct Item {
+    const kernel::Statement* statement;
+    int order;
+    bool load;
+  };
+  std::vector<std::vector<Item>> trips;
+  for (const std::vector<kernel::Placed>& body : bodies) {
+    std::vector<Item>& items = trips.emplace_back();
+    for (const kernel::Placed& p : body)
+      if (p.at) items.push_back({p.statement, p.at->order, loads_only(*p.statement)});
+    std::stable_sort(items.begin(), items.end(),
+                     [](const Item& a, const Item& b) { return a.order != b.order ? a.order < b.order : a.load < b.load; });
+  }
+  std::vector<const kernel::Statement*> trip;
+  for (const Item& item : trips[0]) trip.push_back(item.statement);
+  const Waits waits = waits_in(by_order, trip, last);
+  for (int stage = 0; stage < last; ++stage) load_group(by_order, first == number(0) ? number(stage) : first + number(stage), {});
+  for (std::size_t range = 0; range < bodies.size(); ++range) {
+    Loop loop;
+    loop.variable = names_.fresh(name);
+    loop.lo = element(f.ranges[range].lo, {}).expr;
+    loop.hi = element(f.ranges[range].hi, {}).expr;
+    if (not_negative(loop.lo)) not_negative_.insert(loop.variable);
+    loop.body = inside([&] {
+      scalars_[f.variable] = {symbol(loop.variable), Type::i32};
+      for (const kernel::TaggedRange& r : f.ranges)
+        if (!r.tag.empty()) scalars_[r.tag] = {boolean(r.tag == f.ranges[range].tag), Type::boolean};
+      const std::vector<Item>& items = trips[range];
+      for (const kernel::Statement* let : lets) {
+        const auto& l = std::get<kernel::Let>(let->op);
+        const auto reads_it = [&](const Item& item) { return !item.load && kernel::uses_of(*item.statement, {}).reads.count(l.name) > 0; };
+        if (std::any_of(items.begin(), items.end(), reads_it)) lower_let_as(l, names_.fresh(l.name.text()));
+      }
+      for (std::size_t i = 0; i < items.size();) {
+        std::vector<const kernel::Statement*> group;
+        while (i < items.size() && items[i].load) group.push_back(items[i++].statement);
+        if (!group.empty()) load_group(group, symbol(loop.variable) + number(last), waits);
+        if (i < items.size()) placed_statement(*items[i++].statement, waits);
+      }
+    });
+    names_.release(loop.variable);
+    emit({loop});
+  }
+}
+
+void KernelLowering::placed_statement(const kernel::Statement& s, const Waits& waits) {
+  if (const auto* a = std::get_if<kernel::Acquire>(&s.op)) return lower_acquire(*a, waits.before_acquire.count(&s) > 0);
+  if (const auto* r = std::get_if<kernel::Receive>(&s.op)) {
+    const auto at = waits.younger.find(&s);
+    return lower_receive(*r, at == waits.younger.end() ? 0 : at->second);
+  }
+  statement(s);
+}
+
+}  // namespace fathom::gpu
