@@ -158,6 +158,7 @@ void KernelLowering::lower_staged(const kernel::For& f) {
     names_.release(loop.variable);
     emit({loop});
   }
+  emit({Do{call_of("wait_for_copies", {number(0)})}});  // those behind the end: nothing is on its way when its memory is another's
 }
 
 void KernelLowering::placed_statement(const kernel::Statement& s, const Waits& waits) {
