@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "execute.hpp"
 #include "parallel.hpp"
+#include "session/device_code.hpp"
 #include "text.hpp"
 
 namespace fathom::cli {
@@ -191,8 +192,18 @@ std::string marked(const session::Compilation& compilation, std::string_view com
   return marks + text;
 }
 
-/// What the CPU back end makes of the last level.
+/// What a back end makes of the last level.
 int compile_code(const Arguments& arguments, const session::Compilation& compilation, bool assembly) {
+  if (compilation.target.code == "cuda") {
+    if (assembly)
+      return fail(wrong, fmt::format("fathom compile: --emit asm: the assembly of {} is made by NVIDIA's compiler: fathom compile FILE "
+                                     "--target {} --emit code -o kernel.cu, then nvcc -arch={} -ptx kernel.cu",
+                                     compilation.target.name.text(), compilation.target.name.text(), compilation.target.name.text()));
+    const auto code = session::device_code(compilation);
+    if (!code) return fail(wrong, fmt::format("fathom compile: {} {}", code.error().reason, code.error().hint));
+    const std::string text = marked(compilation, "//", *code);
+    return write_output(arguments, arguments.json ? json_object({{"level", arguments.emit}, {"text", text}}) : text);
+  }
   const auto program = compile_for_cpu(compilation);
   if (!program)
     return fail(program.error().nodes == std::vector<std::string>{"missing"} ? misuse : wrong,

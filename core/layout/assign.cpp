@@ -29,9 +29,11 @@ class Assigner {
       all_.parts[axis.name] = *parts;
     }
     find_products(r_.body);
-    constexpr int rounds = 4;  // a carried value gets its layout from the end of the loop
+    // What makes a value decides, a carried one's at the end of its loop; then what takes it; then loads of several axes are spread over
+    // the threads, and what goes with them follows; at last whatever is left.
+    constexpr int rounds = 7, of_matrices = 3;
     for (int round = 0; round < rounds && !refusal_; ++round) {
-      last_ = round + 1 == rounds;
+      spreads_ = round + 1 == rounds ? 1 : round >= of_matrices ? 2 : 1000;
       block(r_.body);
     }
     if (refusal_) return tl::unexpected(*refusal_);
@@ -116,9 +118,27 @@ class Assigner {
       const auto found = v.values.size() == v.targets.size() ? layout_of(from, all_) : layout_of(states_operand(from, i), all_);
       if (found && covers(*found, wanted)) {
         set(target.name, found->over(wanted));
-      } else if (last_ || only_loads(from)) {
+      } else if (target.subscripts.size() >= spreads_ && (spreads_ == 1 || only_loads(from))) {
         set(target.name, spread(axes, all_.places));
       }
+    }
+    demand(v);
+  }
+
+  /// A value that goes into a larger one is where that is.
+  void demand(const kernel::Value& v) {
+    for (std::size_t i = 0; i < v.values.size(); ++i) {
+      std::optional<Layout> largest = layout_of(v.values[i], all_);
+      const auto own = i < v.targets.size() ? all_.of.find(v.targets[i].name) : all_.of.end();
+      if (own != all_.of.end() && (!largest || own->second.digits().size() > largest->digits().size())) largest = own->second;
+      if (!largest) continue;
+      visit(v.values[i], [&](Expr part) {
+        if (!part.is(Op::read) || part.args().empty() || all_.of.count(part.name()) > 0 || tiles().count(part.name()) == 0) return;
+        std::vector<Symbol> wanted;
+        for (const Expr subscript : part.args())
+          for (const Part& each : all_.parts_of(subscript)) wanted.push_back(each.name);
+        if (!wanted.empty() && covers(*largest, wanted)) set(part.name(), largest->over(wanted));
+      });
     }
   }
 
@@ -168,7 +188,7 @@ class Assigner {
   std::map<Symbol, const kernel::Mma*> products_;
   mutable std::set<Symbol> tiles_;
   std::optional<Refusal> refusal_;
-  bool last_ = false;
+  std::size_t spreads_ = 1000;  ///< values of so many axes are spread over the threads where nothing else decides
 };
 
 }  // namespace

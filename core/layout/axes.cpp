@@ -131,13 +131,19 @@ Layout spread(const std::vector<std::vector<Part>>& axes, const Places& places) 
   std::vector<Digit> digits;
   std::vector<Part> all;
   for (const std::vector<Part>& axis : axes) all.insert(all.end(), axis.begin(), axis.end());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool own_warps = places.warps == 1 || (i > 0 && all[i - 1].extent == places.warps);
-    if (all[i].extent != places.lanes || !own_warps) continue;
-    for (std::size_t part = 0; part < all.size(); ++part) {
-      const bool warps = places.warps > 1 && part + 1 == i;
-      const HierarchyLevel level = part == i ? HierarchyLevel::lane : warps ? HierarchyLevel::warp : HierarchyLevel::registers;
-      digits.push_back({level, 1, all[part].extent, all[part].name, 1});
+  // The part of the lanes is the last that fits, that of the warps its neighbour, else the last other one that fits.
+  std::size_t lane = all.size(), warp = all.size();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].extent == places.lanes) lane = i;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i != lane && all[i].extent == places.warps && warp + 1 != lane) warp = i;
+  if (lane < all.size() && (places.warps == 1 || warp < all.size())) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool is_warp = places.warps > 1 && i == warp;
+      digits.push_back({i == lane ? HierarchyLevel::lane
+                        : is_warp ? HierarchyLevel::warp
+                                  : HierarchyLevel::registers,
+                        1, all[i].extent, all[i].name, 1});
     }
     return Layout(digits);
   }

@@ -1,10 +1,11 @@
-// Tile -> Kernel for targets whose matrix atoms are synchronous and whose operands lie in a cache: atoms, panels, buffers, lanes, work
-// source. Targets with asynchronous or warp-wide atoms are refused by name: their Tile module stays, with its cost record.
+// Tile -> Kernel for targets whose matrix atoms are one thread's and whose operands lie in a cache: atoms, panels, buffers, lanes, work
+// source. Targets with warps go another way (kernel_warps.cpp); what that refuses stays a Tile module, with its cost record.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "passes/kernel_place.hpp"
+#include "passes/kernel_warps.hpp"
 #include "passes/lowering.hpp"
 #include "passes/tile_walk.hpp"
 #include "passes/words.hpp"
@@ -12,15 +13,9 @@
 namespace fathom::passes {
 namespace {
 
-/// What this lowering cannot do yet for a target: nullopt where it can.
-std::optional<Refusal> refused(const Target& target) {
-  const auto needs_more =
-      std::find_if(target.atoms.begin(), target.atoms.end(), [](const MatrixAtom& a) { return a.asynchronous || a.issuing_lanes > 1; });
-  if (needs_more == target.atoms.end()) return std::nullopt;
-  return Refusal{fmt::format("The Kernel level is not made for {} yet: its atoms ({}) are issued by {} lanes{}.", target.name.text(),
-                             needs_more->name.text(), needs_more->issuing_lanes, needs_more->asynchronous ? " and run asynchronously" : ""),
-                 {target.name.text()},
-                 "The Tile level and its costs are complete; --target x86-64 goes on to code that runs."};
+/// Are there atoms that several lanes issue together?
+bool has_warps(const Target& target) {
+  return std::any_of(target.atoms.begin(), target.atoms.end(), [](const MatrixAtom& a) { return a.issuing_lanes > 1; });
 }
 
 /// Do items of work differ in how many trips they make?
@@ -184,17 +179,18 @@ class KernelLowering {
 }  // namespace
 
 Result<Ir> lower_to_kernel(const Ir& ir, StepLog& log) {
-  if (const std::optional<Refusal> refusal = refused(log.target())) {
-    StepLog::Note note;
-    note.id = "lower-to-kernel";
-    note.title = "Place values and products";
-    note.says = refusal->reason;
-    note.refusals = {*refusal};
-    log.refuse(*refusal);
-    log.step(std::move(note), ir);
-    return ir;
-  }
-  return KernelLowering(ir.module(), log).run();
+  if (!has_warps(log.target())) return KernelLowering(ir.module(), log).run();
+  auto lowered = lower_to_warps(ir, log);
+  if (lowered) return lowered;
+  const Refusal refusal = lowered.error();
+  StepLog::Note note;
+  note.id = "lower-to-kernel";
+  note.title = "Place values and products";
+  note.says = refusal.reason;
+  note.refusals = {refusal};
+  log.refuse(refusal);
+  log.step(std::move(note), ir);
+  return ir;
 }
 
 }  // namespace fathom::passes

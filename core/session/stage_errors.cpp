@@ -21,7 +21,7 @@ bool overlap(const std::vector<IndexRange>& a, const std::vector<IndexRange>& b)
 }
 
 /// The write with its lanes added up, along the axes of the statement.
-struct Values {
+struct ValuesAlongAxes {
   std::vector<IndexRange> axes;
   std::vector<double> values;
 };
@@ -44,11 +44,11 @@ double combined(Op op, double a, double b) {
 }
 
 /// nullopt where lanes hold what cannot be put together by one operation.
-std::optional<Values> without_lanes(const Write& write, const math::Reduction* reduction) {
-  Values result;
+std::optional<ValuesAlongAxes> without_lanes(const Write& write, const math::Reduction* reduction) {
+  ValuesAlongAxes result;
   for (std::size_t k = 0; k < write.axes.size(); ++k)
     if (!write.lanes[k]) result.axes.push_back(write.axes[k]);
-  if (result.axes.size() == write.axes.size()) return Values{write.axes, write.values};
+  if (result.axes.size() == write.axes.size()) return ValuesAlongAxes{write.axes, write.values};
   const auto op = reduction == nullptr ? std::nullopt : monoid_operation(*reduction->reducer);
   if (!op) return std::nullopt;
   std::int64_t size = 1;

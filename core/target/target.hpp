@@ -63,7 +63,8 @@ struct Target {
   std::vector<MatrixAtom> atoms;
   Rates rates;
   bool runs_here = false;    ///< a back end of this build can execute it on this machine
-  bool prints_code = false;  ///< a back end prints code for it
+  /// What a back end prints for it: "llvm" (the CPU plug-in) or "cuda" (core/codegen/gpu); empty: nothing yet.
+  std::string code;
   std::string features;      ///< of the host CPU, for the back end ("znver5 +avx512f …"); empty elsewhere
 };
 

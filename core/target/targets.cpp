@@ -72,7 +72,7 @@ Target x86(const char* name, const char* title, const VectorWidth& width, bool r
   for (const RegisterTile& tile : width.tiles) target.atoms.push_back(atom_of(tile, width.lanes));
   target.rates = rates_of_x86(width.lanes, cores);
   target.runs_here = runs_here;
-  target.prints_code = true;
+  target.code = "llvm";
   target.features = width.level;
   return target;
 }
@@ -189,6 +189,7 @@ Target nvidia(const char* name, const char* title, int processors, double clock,
   target.workgroups = processors;
   target.registers_bytes = 65536 * 4;
   target.spaces = spaces({"global", "shared", "register"});
+  target.code = "cuda";
   const double clocks = processors * clock;
   target.rates.matrix_flops = matrix_flops_a_clock * clocks;
   target.rates.on_chip_bytes = 128 * clocks;  // shared memory: 32 banks of 4 bytes

@@ -99,6 +99,7 @@ ThreadKernel KernelLowering::run() {
   layouts_ = *layouts;
   kinds_ = kernel::infer_kinds(module_, kernel_);
   parameters();
+  result_.name = names_.fresh(kernel_.name.text());
   result_.threads = layouts_.places.warps * layouts_.places.lanes;
   result_.body = inside([&] { role(r); });
   return result_;

@@ -1,0 +1,24 @@
+// Internal to passes: products of one kernel on atoms of a warp, and the rings that their operands come through.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/kernel.hpp"
+#include "passes/tile_arith.hpp"
+#include "passes/tile_masks.hpp"
+#include "target/target.hpp"
+
+namespace fathom::passes {
+
+struct WarpProducts {
+  std::vector<std::string> results, atoms;  ///< of each product
+  std::vector<std::string> rings;           ///< operands that are copied to shared memory
+  std::set<Symbol> rows;                    ///< axes along the rows of the products
+  std::int64_t atom_rows = 1;
+};
+
+/// Refusal where a product fits no atom.
+[[nodiscard]] Result<WarpProducts> place_on_warps(kernel::Kernel&, const Memory&, const Target&, Names&);
+
+}  // namespace fathom::passes
