@@ -62,10 +62,10 @@ struct Target {
   std::vector<Symbol> spaces;
   std::vector<MatrixAtom> atoms;
   Rates rates;
-  bool runs_here = false;    ///< a back end of this build can execute it on this machine
+  bool runs_here = false;  ///< a back end of this build can execute it on this machine
   /// What a back end prints for it: "llvm" (the CPU plug-in) or "cuda" (core/codegen/gpu); empty: nothing yet.
   std::string code;
-  std::string features;      ///< of the host CPU, for the back end ("znver5 +avx512f …"); empty elsewhere
+  std::string features;  ///< of the host CPU, for the back end ("znver5 +avx512f …"); empty elsewhere
 };
 
 /// All descriptions, the host's first. The host's vector width is asked of the machine, never assumed; in the browser it is a fixed 4

@@ -114,7 +114,7 @@ class Usage(Contract):
 
     def test_messages_say_who_speaks(self):
         for arguments in (("compile", "softmax", "--emit", "poem"), ("export", "softmax", "--as", "pdf"), ("compile", "softmax", "--dim", "x"),
-                          ("run", "softmax", "--threads", "0"), ("compile", "attention", "--target", "sm_80")):
+                          ("run", "softmax", "--threads", "0"), ("compile", "attention_nomask", "--target", "sm_80")):
             self.assertRegex(fathom(*arguments).stderr, r"(?m)^fathom( \w+)?: ", arguments)
 
     def test_threads_are_few_and_some(self):
@@ -371,11 +371,25 @@ class Levels(Contract):
         self.assertIn("place", diff)
 
     def test_a_level_that_a_target_does_not_reach(self):
-        done = fathom("compile", "attention", "--target", "sm_80", "--emit", "tile")
+        done = fathom("compile", "attention_nomask", "--target", "sm_80", "--emit", "tile")
         self.assertEqual(done.returncode, 0)
-        done = fathom("compile", "attention", "--target", "sm_80")
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("sm_80", done.stderr)
+        for level in ("kernel", "code"):
+            done = fathom("compile", "attention_nomask", "--target", "sm_80", "--emit", level)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("sm_80", done.stderr)
+
+    def test_code_for_a_gpu_is_one_file(self):
+        done = fathom("compile", "attention", "--target", "sm_80", "--emit", "code")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for word in ("__global__", "attention_launch", "mma_m16n8k16_f16", "copy_async"):
+            self.assertIn(word, done.stdout)
+        self.assertNotIn("#include", done.stdout)
+        document = json.loads(fathom("compile", "softmax", "--target", "sm_90a", "--emit", "code", "--json").stdout)
+        self.assertEqual(document["level"], "code")
+        self.assertIn("softmax_rows_launch", document["text"])
+        done = fathom("compile", "softmax", "--target", "sm_80", "--emit", "asm")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nvcc -arch=sm_80 -ptx", done.stderr)
 
 
 class Traces(Contract):

@@ -152,13 +152,20 @@ void KernelLowering::lower_copy(const kernel::Copy& c) {
   emit({loop});
 }
 
-/// Every chunk is whole inside or whole outside, and aligned: the last subscript is the axis itself, and rows are whole chunks.
+/// Every chunk is whole inside or whole outside, and aligned: the last subscript is the axis and whole chunks besides, and rows are whole
+/// chunks.
 bool KernelLowering::whole_chunks(const Memory& source, const std::vector<Expr>& subscripts, Expr axis, std::int64_t elements) const {
   std::int64_t extent = 1;
   for (const layout::Part& part : layouts_.parts_of(axis)) extent *= part.extent;
   for (std::size_t d = 0; d + 1 < subscripts.size(); ++d)
     if (contains(subscripts[d], axis)) return false;
-  return !subscripts.empty() && subscripts.back() == axis && extent % elements == 0 && multiple_of(source.extents.back()) % elements == 0;
+  const auto whole = [&](auto&& self, Expr e) -> bool {
+    if (e == axis) return true;
+    if (e.is(Op::add)) return self(self, e.arg(0)) && self(self, e.arg(1));
+    return !contains(e, axis) && multiple_of(e) % elements == 0;
+  };
+  return !subscripts.empty() && contains(subscripts.back(), axis) && whole(whole, subscripts.back()) && extent % elements == 0 &&
+         multiple_of(source.extents.back()) % elements == 0;
 }
 
 }  // namespace fathom::gpu
