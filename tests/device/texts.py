@@ -6,67 +6,20 @@ operators, prints a table. Works on any machine with nvcc, a GPU and PyTorch:
 """
 import ctypes
 import pathlib
-import subprocess
 import sys
 
 import torch
 
+import launch as device
+from launch import call, microseconds, must
+
 folder = pathlib.Path(sys.argv[1])
 
 
-class Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("extents", ctypes.POINTER(ctypes.c_longlong)), ("strides", ctypes.POINTER(ctypes.c_longlong)),
-                ("rank", ctypes.c_int)]
-
-
 def compiled(name, module):
-    major, minor = torch.cuda.get_device_capability()
-    library = folder / f"{name}.so"
-    command = ["nvcc", "-std=c++17", "-O3", f"-arch=sm_{major}{minor}", "-shared", "-Xcompiler", "-fPIC", "-Xptxas", "-v", "-o", str(library), str(folder / f"{name}.cu")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(done.stderr)
-    print(name, [line.split("info    : ")[1] for line in done.stderr.splitlines() if "Used" in line])
-    launch = getattr(ctypes.CDLL(str(library)), module + "_launch")
-    launch.restype = ctypes.c_int
+    launch, registers, spills = device.compiled(folder / f"{name}.cu", module)
+    print(f"{name}: {registers} registers, {spills} bytes spilled")
     return launch
-
-
-def call(launch, arguments, dims, stream=None):
-    """Tensors of PyTorch and plain numbers, in the module's order."""
-    keep, tensors = [], (Tensor * len(arguments))()
-    for i, a in enumerate(arguments):
-        if isinstance(a, torch.Tensor):
-            extents, strides = (ctypes.c_longlong * max(a.dim(), 1))(*a.shape), (ctypes.c_longlong * max(a.dim(), 1))(*a.stride())
-            tensors[i] = Tensor(a.data_ptr(), extents, strides, a.dim())
-            keep += [extents, strides]
-        else:
-            tensors[i] = Tensor(ctypes.cast(ctypes.pointer(a), ctypes.c_void_p), None, None, 0)
-    sizes, error = (ctypes.c_longlong * max(len(dims), 1))(*dims), ctypes.c_char_p()
-    stream = torch.cuda.current_stream() if stream is None else stream
-    failed = launch(tensors, len(arguments), sizes, len(dims), ctypes.c_void_p(stream.cuda_stream), ctypes.byref(error))
-    return error.value.decode() if failed else ""
-
-
-def must(answer):
-    if answer:
-        raise SystemExit("refused: " + answer)
-
-
-def microseconds(run, rounds=20):
-    flush = torch.empty(64 * 1024 * 1024, dtype=torch.int32, device="cuda")
-    for _ in range(3):
-        run()
-    times = []
-    for _ in range(rounds):
-        flush.zero_()
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        run()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end) * 1000)
-    return sorted(times)[len(times) // 2]
 
 
 rows = []
