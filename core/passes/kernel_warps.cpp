@@ -52,7 +52,7 @@ class WarpLowering {
     for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
       kernel::Kernel& k = module_.kernels[i];
       expand_states(k, module_.reducers, names_[i]);
-      auto one = place_on_warps(k, memory_, log_.target(), names_[i]);
+      auto one = place_on_warps(k, memory_, kernel::infer_kinds(module_, k), log_.target(), names_[i]);
       if (!one) return one.error();
       results.insert(results.end(), one->results.begin(), one->results.end());
       rings.insert(rings.end(), one->rings.begin(), one->rings.end());

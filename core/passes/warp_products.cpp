@@ -31,8 +31,8 @@ bool of_two_axes(Expr access) { return access.args().size() == 2 && access.arg(0
 
 class WarpPlacer {
  public:
-  WarpPlacer(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names)
-      : kernel_(k), memory_(memory), target_(target), names_(names) {}
+  WarpPlacer(kernel::Kernel& k, const Memory& memory, const kernel::Kinds& kinds, const Target& target, Names& names)
+      : kernel_(k), memory_(memory), kinds_(kinds), target_(target), names_(names) {}
 
   Result<WarpProducts> run() {
     for (kernel::Role& role : kernel_.roles) {
@@ -79,6 +79,11 @@ class WarpPlacer {
       if (m != n && place(m) < place(n)) p = {m, n, c.axis, a, b, nullptr, Symbol()};
     }
     if (p.m.empty()) return refuse_it("has no axis of rows and one of columns.", "The Tile level and its costs are complete.");
+    const kernel::Kind kind = kernel::settled(kernel::kind_of(binary(Op::mul, p.a, p.b), kinds_, {}));
+    if (kind != kernel::Kind::f32)
+      return refuse_it(
+          fmt::format("is computed in {}; the atoms of {} compute in f32.", name(kernel::storage_of(kind)), target_.name.text()),
+          "Where f32 is enough, write the cast f32(…) of an operand.");
     const DType a = half_of(p.a.name()), b = half_of(p.b.name());
     const std::int64_t m = extent_of(p.m), n = extent_of(p.n), k = extent_of(p.k);
     for (const MatrixAtom& atom : target_.atoms) {
@@ -121,7 +126,7 @@ class WarpPlacer {
     if (at == definitions_.end() || at->second->values.size() != 1) return DType::f32;
     const Expr value = at->second->values[0];
     if (is_load(tile)) return memory_.at(value.name()).dtype;
-    return value.is(Op::cast) ? value.node().dtype : DType::f32;
+    return value.is(Op::cast) && value.node().dtype != DType::real ? value.node().dtype : DType::f32;
   }
   /// A name for each product: `as c.mma.a` says whose operand it is.
   Symbol use_of(const MatrixAtom& atom, Symbol result) {
@@ -255,6 +260,7 @@ class WarpPlacer {
 
   kernel::Kernel& kernel_;
   const Memory& memory_;
+  const kernel::Kinds& kinds_;
   const Target& target_;
   Names& names_;
   WarpProducts summary_;
@@ -270,8 +276,9 @@ class WarpPlacer {
 
 }  // namespace
 
-Result<WarpProducts> place_on_warps(kernel::Kernel& k, const Memory& memory, const Target& target, Names& names) {
-  return WarpPlacer(k, memory, target, names).run();
+Result<WarpProducts> place_on_warps(kernel::Kernel& k, const Memory& memory, const kernel::Kinds& kinds, const Target& target,
+                                    Names& names) {
+  return WarpPlacer(k, memory, kinds, target, names).run();
 }
 
 }  // namespace fathom::passes

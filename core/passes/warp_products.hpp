@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/kernel.hpp"
+#include "ir/kernel_kinds.hpp"
 #include "passes/tile_arith.hpp"
 #include "passes/tile_masks.hpp"
 #include "target/target.hpp"
@@ -19,6 +19,6 @@ struct WarpProducts {
 };
 
 /// Refusal where a product fits no atom.
-[[nodiscard]] Result<WarpProducts> place_on_warps(kernel::Kernel&, const Memory&, const Target&, Names&);
+[[nodiscard]] Result<WarpProducts> place_on_warps(kernel::Kernel&, const Memory&, const kernel::Kinds&, const Target&, Names&);
 
 }  // namespace fathom::passes

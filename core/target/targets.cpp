@@ -142,7 +142,24 @@ MatrixAtom mma_sync(const char* name, DType operand) {
   return atom;
 }
 
-std::vector<MatrixAtom> mma_sync_rows() { return {mma_sync("mma_m16n8k16_bf16", DType::bf16), mma_sync("mma_m16n8k16_f16", DType::f16)}; }
+/// Products of f32 as three of mma.m16n8k8 in tf32: both parts of each operand but the product of the lower ones. Along k the instruction's
+/// places t and t + 4 hold neighbours here, in both operands alike, so that A lies as an accumulator does.
+MatrixAtom mma_of_f32() {
+  MatrixAtom atom = mma_sync("mma_m16n8k8_f32", DType::f32);
+  atom.k = 8;
+  atom.a_fragment = {{HierarchyLevel::registers, 2, 2, Dimension::m, 8},
+                     {HierarchyLevel::registers, 1, 2, Dimension::k, 1},
+                     {HierarchyLevel::lane, 4, 8, Dimension::m, 1},
+                     {HierarchyLevel::lane, 1, 4, Dimension::k, 2}};
+  atom.b_fragment = {{HierarchyLevel::registers, 1, 2, Dimension::k, 1},
+                     {HierarchyLevel::lane, 4, 8, Dimension::n, 1},
+                     {HierarchyLevel::lane, 1, 4, Dimension::k, 2}};
+  return atom;
+}
+
+std::vector<MatrixAtom> mma_sync_rows() {
+  return {mma_sync("mma_m16n8k16_bf16", DType::bf16), mma_sync("mma_m16n8k16_f16", DType::f16), mma_of_f32()};
+}
 
 /// wgmma.mma_async: A from shared memory (ss) or registers (rs), B from shared memory, K-major or (bt) MN-major.
 MatrixAtom wgmma(int n, DType operand, bool a_in_registers, bool b_transposed) {

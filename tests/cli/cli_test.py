@@ -114,7 +114,7 @@ class Usage(Contract):
 
     def test_messages_say_who_speaks(self):
         for arguments in (("compile", "softmax", "--emit", "poem"), ("export", "softmax", "--as", "pdf"), ("compile", "softmax", "--dim", "x"),
-                          ("run", "softmax", "--threads", "0"), ("compile", "attention_nomask", "--target", "sm_80")):
+                          ("run", "softmax", "--threads", "0"), ("compile", "matmul_bias_gelu", "--target", "sm_80", "--dim", "N=100")):
             self.assertRegex(fathom(*arguments).stderr, r"(?m)^fathom( \w+)?: ", arguments)
 
     def test_threads_are_few_and_some(self):
@@ -371,10 +371,10 @@ class Levels(Contract):
         self.assertIn("place", diff)
 
     def test_a_level_that_a_target_does_not_reach(self):
-        done = fathom("compile", "attention_nomask", "--target", "sm_80", "--emit", "tile")
+        done = fathom("compile", "matmul_bias_gelu", "--target", "sm_80", "--dim", "N=100", "--emit", "tile")
         self.assertEqual(done.returncode, 0)
         for level in ("kernel", "code"):
-            done = fathom("compile", "attention_nomask", "--target", "sm_80", "--emit", level)
+            done = fathom("compile", "matmul_bias_gelu", "--target", "sm_80", "--dim", "N=100", "--emit", level)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn("sm_80", done.stderr)
 

@@ -74,7 +74,9 @@ const std::vector<Sample>& samples() {
       {"cross_entropy", {{"R", 20}, {"C", 400}}, {}},
       {"attention", {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 150}, {"T", 150}}, {}},
       {"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 70}, {"T", 130}}, {{"f32", "bf16"}}},
+      {"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 70}, {"T", 130}}, {}},
       {"matmul_bias_gelu", {{"M", 70}, {"N", 128}, {"K", 96}}, {{"f32", "f16"}}},
+      {"matmul_bias_gelu", {{"M", 70}, {"N", 128}, {"K", 96}}, {}},
   };
   return *all;
 }

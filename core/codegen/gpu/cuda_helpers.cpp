@@ -228,6 +228,36 @@ __device__ inline void mma_m16n8k16_f16(float* c, const unsigned* a, const unsig
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 )"},
+      {"mma_m16n8k8_f32",
+       {},
+       R"(// c += a * b in f32 on the tensor cores: 16 rows, 8 columns, 8 steps, one warp. Each operand is a sum of two numbers of tf32 (11 bits each);
+// of the four products the one of the lower parts is left out, which is below 2^-22 of the whole. Steps 2t and 2t + 1 lie at the places t and
+// t + 4 of the instruction.
+__device__ inline unsigned upper_part(float x) {
+  unsigned y;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+  return y;
+}
+__device__ inline void mma_m16n8k8_tf32(float* c, const unsigned* a, const unsigned* b) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[2]), "r"(a[1]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ inline void mma_m16n8k8_f32(float* c, const float* a, const float* b) {
+  unsigned a_upper[4], a_lower[4], b_upper[2], b_lower[2];
+  for (int i = 0; i < 4; ++i) {
+    a_upper[i] = upper_part(a[i]);
+    a_lower[i] = upper_part(a[i] - __uint_as_float(a_upper[i]));
+  }
+  for (int i = 0; i < 2; ++i) {
+    b_upper[i] = upper_part(b[i]);
+    b_lower[i] = upper_part(b[i] - __uint_as_float(b_upper[i]));
+  }
+  mma_m16n8k8_tf32(c, a_lower, b_upper);
+  mma_m16n8k8_tf32(c, a_upper, b_lower);
+  mma_m16n8k8_tf32(c, a_upper, b_upper);
+}
+)"},
       {"load_vector", {}, R"(// Neighbours in memory into neighbouring registers, in one access of that many bytes.
 template <int bytes, class To, class From>
 __device__ inline void load_vector(To* to, const From* from) {

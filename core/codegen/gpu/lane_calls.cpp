@@ -103,6 +103,7 @@ std::optional<Lanes> LaneMachine::call(Expr e, const Mask& mask) {
   if (name.rfind("load_matrices_", 0) == 0) return load_matrices(e, name[14] - '0', name.size() > 15, mask), std::nullopt;
   if (name == "mma_m16n8k16_bf16") return mma_m16n8k16(e, Type::bf16, mask), std::nullopt;
   if (name == "mma_m16n8k16_f16") return mma_m16n8k16(e, Type::f16, mask), std::nullopt;
+  if (name == "mma_m16n8k8_f32") return mma_m16n8k8_f32(e, mask), std::nullopt;
 
   std::vector<Lanes> args;
   for (const Expr arg : e.args()) args.push_back(value(arg, mask));
@@ -312,6 +313,31 @@ void LaneMachine::mma_m16n8k16(Expr e, Type half, const Mask& mask) {
         double& sum = register_at(c, first + lane, static_cast<std::int64_t>(i));
         double total = sum;
         for (std::size_t k = 0; k < 16; ++k) total += left[row][k] * right[k][column];
+        sum = static_cast<double>(static_cast<float>(total));
+      }
+    }
+  }
+}
+
+/// The helper of that name: places of the instruction (PTX ISA, mma.m16n8k8 with tf32) taken by steps 2t and 2t + 1.
+void LaneMachine::mma_m16n8k8_f32(Expr e, const Mask& mask) {
+  whole_warps(mask, e.name().text());
+  const Place c = place(e.arg(0), mask), a = place(e.arg(1), mask), b = place(e.arg(2), mask);
+  for (std::size_t first = 0; first < lanes_; first += warp_size) {
+    if (!mask[first]) continue;
+    double left[16][8], right[8][8];
+    for (std::size_t lane = 0; lane < warp_size; ++lane) {
+      const std::size_t group = lane / 4, thread = lane % 4;
+      for (std::size_t i = 0; i < 4; ++i)
+        left[group + (i >= 2 ? 8 : 0)][2 * thread + (i & 1U)] = register_at(a, first + lane, static_cast<std::int64_t>(i));
+      for (std::size_t i = 0; i < 2; ++i) right[2 * thread + i][group] = register_at(b, first + lane, static_cast<std::int64_t>(i));
+    }
+    for (std::size_t lane = 0; lane < warp_size; ++lane) {
+      for (std::size_t i = 0; i < 4; ++i) {
+        const std::size_t row = lane / 4 + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + (i & 1U);
+        double& sum = register_at(c, first + lane, static_cast<std::int64_t>(i));
+        double total = sum;
+        for (std::size_t k = 0; k < 8; ++k) total += left[row][k] * right[k][column];
         sum = static_cast<double>(static_cast<float>(total));
       }
     }

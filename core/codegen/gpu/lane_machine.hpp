@@ -87,6 +87,7 @@ class LaneMachine {
   void land(std::int64_t younger, const Mask& mask);
   void load_matrices(Expr e, int count, bool transposed, const Mask& mask);
   void mma_m16n8k16(Expr e, Type operand, const Mask& mask);
+  void mma_m16n8k8_f32(Expr e, const Mask& mask);
   void whole_warps(const Mask& mask, const std::string& what) const;
   double& register_at(const Place& place, std::size_t lane, std::int64_t more = 0);
 

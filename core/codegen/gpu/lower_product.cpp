@@ -87,7 +87,8 @@ void KernelLowering::lower_mma(const kernel::Mma& m) {
   };
   const std::string tile_of = product.n.empty() ? "n" : product.n[0].name.text();
   const bool a_in_slot = tiles_.count(m.a.name) == 0, b_in_slot = tiles_.count(m.b.name) == 0;
-  const std::int64_t together = b_in_slot && tiles_k % 2 == 0 ? 2 : 1;  // steps along k that one load of matrices serves
+  const bool halves = size_in_bytes(atom->b) == 2;
+  const std::int64_t together = b_in_slot && halves && tiles_k % 2 == 0 ? 2 : 1;  // steps along k that one load of matrices serves
   const Symbol mma(atom->name);
   loop_over("m_tile", own_m, [&](Expr mt) {
     loop_over(tile_of + "_tile", tiles_n, [&](Expr nt) {
@@ -116,6 +117,17 @@ Expr KernelLowering::load_b(const kernel::Mma& m, const layout::Product& product
   const Expr n_axis = subscript_of(m.b, product.n), k_axis = subscript_of(m.b, product.k), lane = symbol(Symbol("lane"));
   const bool rows_are_n = m.b.subscripts.back() == k_axis;
   const Symbol registers = names_.fresh("b");
+  if (size_in_bytes(atom.b) != 2) {  // element by element, as the fragment has them
+    emit({Declare{{registers, type_of(atom.b), {2}}, {}}});
+    for (std::int64_t i = 0; i < 2; ++i) {
+      Element at;
+      at.axes[n_axis] = simplify_integer(nt * number(atom.n)) + binary(Op::floordiv, lane, number(4));
+      at.axes[k_axis] = simplify_integer(kk * number(atom.k)) + binary(Op::mod, lane, number(4)) * number(2) + number(i);
+      const Memory& slot = *memory(m.b.name);
+      emit({Assign{fathom::read(registers, {number(i)}), fathom::read(slot.name, {offset(slot, m.b.subscripts, at)})}});
+    }
+    return symbol(registers);
+  }
   emit({Declare{{registers, Type::pair_bf16, {2 * steps}}, {}}});
   const Expr n = simplify_integer(nt * number(atom.n)), k = simplify_integer(kk * number(atom.k * steps));
   const Expr matrix = binary(Op::floordiv, lane, number(8)), row = binary(Op::mod, lane, number(8));
@@ -140,6 +152,8 @@ void KernelLowering::load_a_into(Expr registers, const kernel::Access& a, const 
                                  Expr step) {
   const Expr m_axis = subscript_of(a, product.m), k_axis = subscript_of(a, product.k), lane = symbol(Symbol("lane"));
   const bool rows_are_m = a.subscripts.back() == k_axis;
+  if (size_in_bytes(atom.a) != 2)
+    refused("a left operand of 32 bits comes from registers: give it the layout of its atom first", {a.name.text()});
   const std::int64_t own_rows = extent_of(product.m) / std::min(layouts_.places.warps, extent_of(product.m) / atom.m);
   Expr first = simplify_integer(mt * number(atom.m));
   if (layouts_.places.warps > 1) first = symbol(Symbol("warp")) * number(own_rows) + first;
