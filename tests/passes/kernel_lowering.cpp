@@ -30,9 +30,16 @@ TEST(LowerToKernel, a_carried_sum_is_added_across_lanes_once_unless_overridden) 
   expect_right(each, "gaussian");
 }
 
-TEST(LowerToKernel, targets_whose_back_end_is_missing_are_refused_by_name_and_keep_their_tiles) {
+std::size_t products_in(const Lowered& lowered) {
+  const std::string text = print(lowered.last(Level::kernel));
+  std::size_t count = 0;
+  for (std::size_t at = text.find(" = mma "); at != std::string::npos; at = text.find(" = mma ", at + 1)) ++count;
+  return count;
+}
+
+TEST(LowerToKernel, a_product_that_no_atom_of_a_warp_takes_is_refused_and_its_tiles_stay) {
   for (const char* target : {"sm_80", "sm_90a"}) {
-    const Lowered lowered = lower(read_sample("attention_nomask"), whole, {}, target);
+    const Lowered lowered = lower(read_sample("matmul_bias_gelu"), {{"M", 70}, {"N", 100}, {"K", 96}}, {}, target);
     ASSERT_FALSE(lowered.levels.empty());
     EXPECT_EQ(lowered.levels.back().level, Level::tile);
     bool named = false;
@@ -41,11 +48,18 @@ TEST(LowerToKernel, targets_whose_back_end_is_missing_are_refused_by_name_and_ke
   }
 }
 
-std::size_t products_in(const Lowered& lowered) {
-  const std::string text = print(lowered.last(Level::kernel));
-  std::size_t count = 0;
-  for (std::size_t at = text.find(" = mma "); at != std::string::npos; at = text.find(" = mma ", at + 1)) ++count;
-  return count;
+TEST(LowerToKernel, targets_with_warps_get_rings_atoms_and_loads_ahead) {
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    for (const char* stages : {"1", "2", "3"}) {
+      const Lowered lowered = lower(read_sample("attention_nomask"), whole, {{"attention_nomask/stages", stages}}, target);
+      EXPECT_EQ(products_in(lowered), 2U) << target;
+      const std::string text = print(lowered.last(Level::kernel));
+      EXPECT_NE(text.find(".mma.a"), std::string::npos) << text;
+      EXPECT_EQ(text.find("@0.") != std::string::npos, std::string(stages) != "1") << text;
+      expect_right(lowered, "gaussian");
+      expect_right(lowered, "large");
+    }
+  }
 }
 
 TEST(LowerToKernel, a_split_fold_has_the_products_of_the_rolling_one_on_atoms) {
