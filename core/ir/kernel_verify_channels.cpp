@@ -264,7 +264,7 @@ bool Verifier::balanced_since(const std::map<Expr, ChannelState>& before, const 
     const ChannelState start = at == before.end() ? ChannelState() : at->second;
     const int acquired = c.acquired - start.acquired, published = c.published - start.published;
     const int received = c.received - start.received, released = c.released - start.released;
-    const auto same = [&](const Channel& each) { return each.name == access.name(); };
+    const auto same = [name = access.name()](const Channel& each) { return each.name == name; };
     const auto it = std::find_if(k_->channels.begin(), k_->channels.end(), same);
     const bool to_itself = it->from == it->to;
     if (acquired == published && received == released && (!to_itself || published == received)) continue;

@@ -105,7 +105,7 @@ namespace {
 /// The elements by who holds them.
 class Holders {
  public:
-  Holders(const Layout& layout, std::vector<Symbol> parts, const Places& places) : layout_(layout), parts_(std::move(parts)) {
+  Holders(const Layout& layout, std::vector<Symbol> parts, const Places& places) : parts_(std::move(parts)) {
     for (std::int64_t warp = 0; warp < places.warps; ++warp)
       for (std::int64_t lane = 0; lane < places.lanes; ++lane)
         for (std::int64_t reg = 0; reg < layout.registers(); ++reg)
@@ -125,7 +125,6 @@ class Holders {
   }
 
  private:
-  const Layout& layout_;
   std::vector<Symbol> parts_;
   std::map<std::vector<std::int64_t>, std::vector<Place>> by_element_;
 };
