@@ -201,7 +201,7 @@ int compile_code(const Arguments& arguments, const session::Compilation& compila
                                      compilation.target.name.text(), compilation.target.name.text(), compilation.target.name.text()));
     const auto code = session::device_code(compilation);
     if (!code) return fail(wrong, fmt::format("fathom compile: {} {}", code.error().reason, code.error().hint));
-    const std::string text = marked(compilation, "//", *code);
+    const std::string text = marked(compilation, "//", code->text);
     return write_output(arguments, arguments.json ? json_object({{"level", arguments.emit}, {"text", text}}) : text);
   }
   const auto program = compile_for_cpu(compilation);

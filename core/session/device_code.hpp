@@ -2,13 +2,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "session/session.hpp"
 
 namespace fathom::session {
 
-/// CUDA C++ of the last level, for targets whose code is "cuda": kernels, helpers and a launcher, one file. Refused where the plan has no
-/// Kernel level, or an op in it no form yet.
-[[nodiscard]] Result<std::string> device_code(const Compilation&);
+struct DeviceCode {
+  std::string text;
+  std::vector<int> lines;  ///< for each line of it that of the printed Kernel module that it is made for, counted from 1; 0: of none
+};
+/// CUDA C++ for targets whose code is "cuda": kernels, helpers and a launcher, one file. Refused where an op has no form yet.
+[[nodiscard]] Result<DeviceCode> device_code(const kernel::Module&, const Target&);
+/// Of the last level; refused where that is not the Kernel level.
+[[nodiscard]] Result<DeviceCode> device_code(const Compilation&);
 
 }  // namespace fathom::session

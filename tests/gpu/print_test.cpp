@@ -18,7 +18,7 @@ std::string cuda_of(const std::string& name, const char* target) {
     return {};
   }
   const auto made = gpu::lower(*module, *target_named(target));
-  if (made) return gpu::print_cuda(*made, *module);
+  if (made) return gpu::print_cuda(*made, *module).text;
   ADD_FAILURE() << name << ": " << made.error().reason << " " << made.error().hint;
   return {};
 }

@@ -42,11 +42,12 @@ std::vector<widgets::TextLine> lines_of_code(const App& app, const CodeText::Lis
   const std::vector<std::string> names = subjects(app, module, step);
   std::vector<widgets::TextLine> lines;
   std::size_t number = 0;
+  const bool is_source = &listing == &app.machine_code.answer()->source;
   for (const std::string_view with_tabs : session::lines_of(listing.text)) {
     const std::string line = without_tabs(with_tabs);
     const auto made_for = static_cast<std::size_t>(number < listing.lines.size() ? listing.lines[number] : 0);
     widgets::TextLine one{line, {}, ' ', static_cast<int>(++number), made_for};
-    const std::size_t comment = std::min(line.find_first_of("#;"), line.size());
+    const std::size_t comment = std::min(is_source ? line.find("//") : line.find_first_of("#;"), line.size());
     const std::size_t begin = std::min(line.find_first_not_of(' '), comment);
     if (made_for > 0 && made_for <= names.size() && !names[made_for - 1].empty() && begin < comment) {
       const std::string& name = names[made_for - 1];
@@ -56,6 +57,12 @@ std::vector<widgets::TextLine> lines_of_code(const App& app, const CodeText::Lis
     lines.push_back(std::move(one));
   }
   return lines;
+}
+
+/// The first line that is made for one of the Kernel program: helpers stand in front.
+std::size_t first_of_kernel(const CodeText::Listing& listing) {
+  const auto at = std::find_if(listing.lines.begin(), listing.lines.end(), [](int line) { return line > 0; });
+  return at == listing.lines.end() ? 0 : static_cast<std::size_t>(at - listing.lines.begin());
 }
 
 /// Above the text: the line of the Kernel program that the instruction under the mouse, or else at the caret, is made for.
@@ -102,7 +109,8 @@ void code(App& app) {
     widgets::wrapped("This target's back end is not part of this version: the plan ends at the Tile level.", Role::muted);
     return widgets::wrapped("Choose the target x86-64 above to see the code of this machine.", Role::muted, Font::caption);
   }
-  if (!app.machine_code.request(app.document.version(), last.module())) return widgets::wrapped("Compiling for this machine…", Role::muted);
+  const Target& target = app.document.shown()->compilation().target;
+  if (!app.machine_code.request(app.document.version(), last.module(), target)) return widgets::wrapped("Making the code…", Role::muted);
   const Result<CodeText>& answer = app.machine_code.answer();
   if (!answer) {
     widgets::wrapped(answer.error().reason, Role::warn);
@@ -110,24 +118,27 @@ void code(App& app) {
   }
   CodeState& state = app.code;
   widgets::ButtonOptions option;
-  option.look = widgets::Look::quiet;
-  option.selected = !state.llvm_ir;
-  if (widgets::button("assembly", "Assembly", option)) state.llvm_ir = false;
-  ImGui::SameLine();
-  option.selected = state.llvm_ir;
-  if (widgets::button("llvm-ir", "LLVM IR", option)) state.llvm_ir = true;
-  ImGui::SameLine();
+  const bool is_source = !answer->source.text.empty();
+  if (!is_source) {
+    option.look = widgets::Look::quiet;
+    option.selected = !state.llvm_ir;
+    if (widgets::button("assembly", "Assembly", option)) state.llvm_ir = false;
+    ImGui::SameLine();
+    option.selected = state.llvm_ir;
+    if (widgets::button("llvm-ir", "LLVM IR", option)) state.llvm_ir = true;
+    ImGui::SameLine();
+  }
   option = {};
   option.look = widgets::Look::quiet;
   option.icon = icons::copy;
-  const CodeText::Listing& listing = state.llvm_ir ? answer->llvm_ir : answer->assembly;
+  const CodeText::Listing& listing = is_source ? answer->source : state.llvm_ir ? answer->llvm_ir : answer->assembly;
   if (widgets::button("copy", "Copy", option) && app.copy) app.copy(listing.text);
   const CodeState::Made wanted{app.document.version(), state.llvm_ir, current_theme()};
   if (!(state.made == wanted)) {
     const bool is_another = state.made.version != wanted.version || state.made.llvm_ir != wanted.llvm_ir;
-    if (is_another) state.loop = state.llvm_ir ? std::nullopt : hot_loop(listing.text);
+    if (is_another) state.loop = state.llvm_ir || is_source ? std::nullopt : hot_loop(listing.text);
     state.lines = lines_of_code(app, listing, last.module());
-    if (is_another) state.text.reveal = state.loop ? state.loop->first : 0;  // what people look for
+    if (is_another) state.text.reveal = state.loop ? state.loop->first : first_of_kernel(listing);  // what people look for
     state.made = wanted;
   }
   if (state.loop) {

@@ -2,6 +2,7 @@
 #include "codegen/gpu/lower.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/gpu/lowering.hpp"
 #include "ir/overloaded.hpp"
@@ -151,6 +152,12 @@ ThreadBlock KernelLowering::inside(const std::function<void()>& body) {
 }
 
 void KernelLowering::statement(const kernel::Statement& s) {
+  const kernel::Statement* around = std::exchange(present_, &s);
+  lower_statement(s);
+  present_ = around;
+}
+
+void KernelLowering::lower_statement(const kernel::Statement& s) {
   const auto not_yet = [&](const char* what) {
     refused(std::string(what) + " has no form on this target yet: `" + kernel::print(s) + "`", {kernel::print(s)});
   };

@@ -1,6 +1,7 @@
 // Loops with stages whose first stage only loads: the loads of iteration i + S run in the trip of iteration i; those behind the end copy
 // nothing but count, so what is still on its way is the same number in every trip.
 #include <algorithm>
+#include <utility>
 
 #include "codegen/gpu/lowering.hpp"
 #include "ir/trips.hpp"
@@ -162,12 +163,16 @@ void KernelLowering::lower_staged(const kernel::For& f) {
 }
 
 void KernelLowering::placed_statement(const kernel::Statement& s, const Waits& waits) {
-  if (const auto* a = std::get_if<kernel::Acquire>(&s.op)) return lower_acquire(*a, waits.before_acquire.count(&s) > 0);
-  if (const auto* r = std::get_if<kernel::Receive>(&s.op)) {
+  const kernel::Statement* around = std::exchange(present_, &s);
+  if (const auto* a = std::get_if<kernel::Acquire>(&s.op)) {
+    lower_acquire(*a, waits.before_acquire.count(&s) > 0);
+  } else if (const auto* r = std::get_if<kernel::Receive>(&s.op)) {
     const auto at = waits.younger.find(&s);
-    return lower_receive(*r, at == waits.younger.end() ? 0 : at->second);
+    lower_receive(*r, at == waits.younger.end() ? 0 : at->second);
+  } else {
+    lower_statement(s);
   }
-  statement(s);
+  present_ = around;
 }
 
 }  // namespace fathom::gpu

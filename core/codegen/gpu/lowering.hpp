@@ -72,12 +72,16 @@ class KernelLowering {
   void role(const kernel::Role& role);
   void block(const kernel::Block& body);
   void statement(const kernel::Statement& s);
+  void lower_statement(const kernel::Statement& s);
   void lower_let(const kernel::Let& l) { lower_let_as(l, names_.of(l.name)); }
   void lower_let_as(const kernel::Let& l, Symbol name);
   void lower_if(const kernel::If& i);
   void lower_for(const kernel::For& f);
   void lower_when(const kernel::When& w);
-  void emit(ThreadStatement s) { block_->push_back(std::move(s)); }
+  void emit(ThreadStatement s) {
+    if (s.made_for == nullptr) s.made_for = present_;
+    block_->push_back(std::move(s));
+  }
   Symbol scalar(const std::string& like, Typed value);    ///< a new variable
   ThreadBlock inside(const std::function<void()>& body);  ///< what `body` emits
 
@@ -185,6 +189,7 @@ class KernelLowering {
   CNames names_;
   ThreadKernel result_;
   ThreadBlock* block_ = nullptr;
+  const kernel::Statement* present_ = nullptr;  ///< that is lowered
   layout::Assignment layouts_;
   kernel::Kinds kinds_;
   std::map<Symbol, Memory> memories_;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "codegen/gpu/helpers.hpp"
 #include "codegen/gpu/launcher.hpp"
 #include "codegen/gpu/print_expression.hpp"
+#include "ir/kernel_lines.hpp"
 #include "ir/overloaded.hpp"
 
 namespace fathom::gpu {
@@ -15,6 +17,7 @@ namespace {
 class Printer {
  public:
   std::string text;
+  std::vector<const kernel::Statement*> made_for;  ///< of each line
   std::set<std::string> used;
 
   void function(const ThreadFunction& f) {
@@ -54,7 +57,10 @@ class Printer {
   }
 
  private:
-  void line(const std::string& s) { text += s.empty() ? "\n" : std::string(2 * static_cast<std::size_t>(depth_), ' ') + s + "\n"; }
+  void line(const std::string& s) {
+    text += s.empty() ? "\n" : std::string(2 * static_cast<std::size_t>(depth_), ' ') + s + "\n";
+    made_for.push_back(present_);
+  }
 
   std::string word(Type type) {
     if (type == Type::bf16) used.insert("bf16");
@@ -85,7 +91,12 @@ class Printer {
 
   void body(const ThreadBlock& block) {
     ++depth_;
-    for (const ThreadStatement& s : block) statement(s);
+    for (const ThreadStatement& s : block) {
+      const kernel::Statement* around = present_;
+      if (s.made_for != nullptr) present_ = s.made_for;
+      statement(s);
+      present_ = around;
+    }
     --depth_;
   }
 
@@ -136,18 +147,26 @@ class Printer {
   }
 
   int depth_ = 0;
+  const kernel::Statement* present_ = nullptr;
   std::set<Symbol> assigned_;
 };
 
 }  // namespace
 
-std::string print_cuda(const ThreadModule& made, const kernel::Module& module) {
+PrintedCode print_cuda(const ThreadModule& made, const kernel::Module& module) {
   Printer printer;
   for (const ThreadFunction& f : made.functions) printer.function(f);
   for (const ThreadKernel& k : made.kernels) printer.kernel(k);
-  std::string text = "// " + module.name.text() + ", made by Fathom. Needs no other file: nvcc or NVRTC, C++17 or later.\n\n";
-  text += helper_texts(cuda_helpers(), printer.used);
-  return text + "\n" + printer.text + print_launcher(made, module);
+  PrintedCode code;
+  code.text = "// " + module.name.text() + ", made by Fathom. Needs no other file: nvcc or NVRTC, C++17 or later.\n\n";
+  code.text += helper_texts(cuda_helpers(), printer.used) + "\n";
+  code.lines.assign(static_cast<std::size_t>(std::count(code.text.begin(), code.text.end(), '\n')), 0);
+  std::map<const kernel::Statement*, int> line_of;
+  for (const auto& [statement, line] : kernel::lines_of(module)) line_of[statement] = line;
+  for (const kernel::Statement* s : printer.made_for) code.lines.push_back(line_of.count(s) > 0 ? line_of[s] : 0);
+  code.text += printer.text + print_launcher(made, module);
+  code.lines.resize(static_cast<std::size_t>(std::count(code.text.begin(), code.text.end(), '\n')), 0);
+  return code;
 }
 
 }  // namespace fathom::gpu

@@ -57,6 +57,7 @@ struct Comment {
 };
 struct ThreadStatement {
   std::variant<Declare, Assign, Loop, Branch, Do, Comment> op;
+  const kernel::Statement* made_for = nullptr;  ///< of the module that it was lowered from
 };
 
 /// A function of the module's own: the combine of a reducer on two states.
