@@ -162,7 +162,8 @@ TEST(LaneMode, attention_on_ampere_is_what_the_textbook_says) {
 /// The target with one digit of an atom's fragment changed.
 Target with_fault(Fragment MatrixAtom::* fragment, std::size_t digit, const std::function<void(FragmentDigit&)>& change) {
   Target target = *target_named("sm_80");
-  for (MatrixAtom& atom : target.atoms) change((atom.*fragment)[digit]);
+  for (MatrixAtom& atom : target.atoms)
+    if (atom.a == DType::bf16) change((atom.*fragment)[digit]);  // the text's
   return target;
 }
 
@@ -171,7 +172,8 @@ TEST(LaneMode, wrong_fragments_in_the_table_of_atoms_are_found) {
   const auto A = &MatrixAtom::a_fragment;
   const auto C = &MatrixAtom::accumulator_fragment;
   const auto swap_strides = [](Target target, Fragment MatrixAtom::* fragment, std::size_t one, std::size_t other) {
-    for (MatrixAtom& atom : target.atoms) std::swap((atom.*fragment)[one].stride, (atom.*fragment)[other].stride);
+    for (MatrixAtom& atom : target.atoms)
+      if (atom.a == DType::bf16) std::swap((atom.*fragment)[one].stride, (atom.*fragment)[other].stride);
     return target;
   };
   const Target right = *target_named("sm_80");
