@@ -95,6 +95,7 @@ class Collector {
     } else if (const auto* f = std::get_if<For>(&s.op)) {
       for (const Carry& carried : f->carry) add(carried.value.name);
       add(f->variable);
+      for (const TaggedRange& range : f->ranges) add(range.tag);
       block(f->body);
     } else if (const auto* w = std::get_if<When>(&s.op)) {
       block(w->body);
@@ -148,6 +149,13 @@ class Marks {
     for (int round = 0; round < rounds; ++round) refine();
   }
   [[nodiscard]] const Names& names() const { return marks_; }
+  /// Where statements first name it: of two that nothing else tells apart, as turns that are taken one after the other.
+  [[nodiscard]] std::size_t first_use(Symbol name) const {
+    const auto lines = mentions_.find(name);
+    if (lines == mentions_.end()) return lines_.size();
+    const auto used = std::find_if(lines->second.begin(), lines->second.end(), [&](std::size_t line) { return in_body_.count(line) > 0; });
+    return used == lines->second.end() ? lines_.size() : *used;
+  }
 
  private:
   template <class T>
@@ -174,9 +182,13 @@ class Marks {
     for (Role& r : head.roles) r.body.clear();
     head.axes.clear();
     head.lets.clear();
+    head.atoms.clear();
     head.buffers.clear();
     head.channels.clear();
+    head.turns.clear();
     declaration(head, &Module::kernels);
+    for (const AtomUse& a : k.atoms) declaration(a, &Kernel::atoms, "");
+    for (const Turn& t : k.turns) declaration(t, &Kernel::turns, "");
     for (const TileAxis& a : k.axes) declaration(a, &Kernel::axes, "");
     for (const Let& l : k.lets) declaration(l, &Kernel::lets, "");
     for (const Buffer& b : k.buffers) declaration(b, &Kernel::buffers, "");
@@ -196,6 +208,7 @@ class Marks {
         }
         f->carry.clear();
       }
+      in_body_.insert(lines_.size());
       lines_.push_back([s, path](const Names& n) { return path + kernel::print(renamed(s, n)); });
       block(inner, path + "/");
     }
@@ -236,6 +249,7 @@ class Marks {
 
   const std::vector<Symbol>& names_;
   std::vector<Line> lines_;
+  std::set<std::size_t> in_body_;
   std::map<Symbol, std::vector<std::size_t>> mentions_;
   Names marks_;
 };
@@ -378,8 +392,11 @@ void sort_lets(std::vector<Let>& lets, const Names& marks) {
 }
 
 template <class T>
-void sort_by_mark(std::vector<T>& items, const Names& marks) {
-  const auto key = [&](const T& item) { return marks.count(item.name) > 0 ? marks.at(item.name) : item.name; };
+void sort_by_mark(std::vector<T>& items, const Marks& marks) {
+  const auto key = [&](const T& item) {
+    const auto mark = marks.names().find(item.name);
+    return std::pair(mark == marks.names().end() ? item.name : mark->second, marks.first_use(item.name));
+  };
   std::stable_sort(items.begin(), items.end(), [&](const T& a, const T& b) { return key(a) < key(b); });
 }
 
@@ -400,7 +417,7 @@ void sort_kernels(std::vector<Kernel>& kernels, const Names& marks) {
 Module canonical(const Module& module) {
   Module m = module;
   m.name = Symbol("plan");
-  std::set<Symbol> kept;
+  std::set<Symbol> kept = {Symbol("g"), Symbol("done")};
   for (const math::Dimension& d : m.dims) kept.insert(d.name);
   // Parameters are told apart by their place until names are counted: their spelling has no say in the order.
   Names by_place, by_name;
@@ -433,13 +450,14 @@ Module canonical(const Module& module) {
   }
   const Marks found(m, all);
   const Names& marks = found.names();
-  sort_by_mark(m.workspaces, marks);
+  sort_by_mark(m.workspaces, found);
   sort_lets(m.lets, marks);
   for (Kernel& k : m.kernels) {
-    sort_by_mark(k.axes, marks);
-    sort_by_mark(k.atoms, marks);
-    sort_by_mark(k.buffers, marks);
-    sort_by_mark(k.channels, marks);
+    sort_by_mark(k.axes, found);
+    sort_by_mark(k.atoms, found);
+    sort_by_mark(k.buffers, found);
+    sort_by_mark(k.channels, found);
+    sort_by_mark(k.turns, found);
     sort_lets(k.lets, marks);
     for (Role& r : k.roles) sort_block(r.body, marks);
   }

@@ -28,7 +28,7 @@ class Rewrite {
   void apply(OperandLayout& l) { all(l.atom); }
   void apply(TokenUse& t) { all(t.token); }
   void apply(Carry& c) { all(c.value, c.initial); }
-  void apply(TaggedRange& r) { all(r.lo, r.hi); }
+  void apply(TaggedRange& r) { all(r.tag, r.lo, r.hi); }
   void apply(AxisPart& p) { all(p.name, p.extent); }
   void apply(TileAxis& a) { all(a.name, a.parts); }
   void apply(AtomUse& a) { all(a.name); }

@@ -43,11 +43,23 @@ Ranks ranks_of(const Module& m) {
   Ranks ranks;
   for (const auto* list : {&m.params, &m.results})
     for (const math::Parameter& p : *list) ranks[p.name] = p.extents.size();
-  for (const kernel::Workspace& w : m.workspaces) ranks[w.name] = w.box.size();
   return ranks;
 }
 
-/// Collects values that have the name of a tensor, by number of subscripts; then gives them names of their own.
+/// All names of a kernel.
+class Names : public Rewrite<Names> {
+ public:
+  using Rewrite::apply;
+  void apply(Symbol& s) { all.insert(s); }
+  void apply(Expr& e) {
+    if (!e) return;
+    visit(e, [this](Expr part) { all.insert(part.node().name); });
+  }
+  std::set<Symbol> all;
+};
+
+/// Collects values that have the name of a parameter or result, by number of subscripts; then gives them names of their own. (A workspace
+/// is no such tensor: one subscript too few would silently store nothing.)
 class Apart : public Rewrite<Apart> {
  public:
   explicit Apart(const Ranks& ranks) : ranks_(ranks) {}
@@ -80,7 +92,16 @@ class Apart : public Rewrite<Apart> {
   void run(Kernel& k) {
     Kernel seen = k;
     apply(seen);
-    if (!values_.empty()) apply(k);
+    if (values_.empty()) return;
+    Names names;
+    names.apply(seen);
+    for (const auto& [tensor, rank] : ranks_) names.all.insert(tensor);
+    for (auto& [value, name] : values_) {
+      std::string free = value.first.text() + ".t";
+      while (!names.all.insert(Symbol(free)).second) free += "'";
+      name = Symbol(free);
+    }
+    apply(k);
   }
 
  private:
@@ -88,14 +109,14 @@ class Apart : public Rewrite<Apart> {
     const auto tensor = ranks_.find(target.name);
     const bool axes = std::all_of(target.subscripts.begin(), target.subscripts.end(), [](Expr e) { return e.is(Op::index); });
     if (tensor != ranks_.end() && axes && tensor->second != target.subscripts.size())
-      values_[target.name] = {target.subscripts.size(), Symbol(target.name.text() + ".t")};
+      values_.try_emplace({target.name, target.subscripts.size()}, target.name);
   }
   [[nodiscard]] Symbol name_of(Symbol name, std::size_t rank) const {
-    const auto at = values_.find(name);
-    return at != values_.end() && at->second.first == rank ? at->second.second : name;
+    const auto at = values_.find({name, rank});
+    return at == values_.end() ? name : at->second;
   }
   const Ranks& ranks_;
-  std::map<Symbol, std::pair<std::size_t, Symbol>> values_;
+  std::map<std::pair<Symbol, std::size_t>, Symbol> values_;  ///< by name and rank
 };
 
 // ---- axes ----
@@ -126,18 +147,19 @@ class UndeclaredAxes : public Rewrite<UndeclaredAxes> {
     note(a.name, a.subscripts);
     Rewrite::apply(a);
   }
-  void apply(Expr& e) {
-    if (!e) return;
-    visit(e, [this](Expr part) {
-      if (part.is(Op::read)) note(part.name(), {part.args().begin(), part.args().end()});
-      if (!part.is(Op::reduce)) return;
-      for (const Bound& bound : bounds_of(part))
-        if (bound.lo) ranged_.insert(bound.index);
-    });
-  }
-  void declare_in(Kernel& k) const {
-    for (const auto& [name, found] : extents_)
-      if (ranged_.count(name) == 0) k.axes.push_back({name, {{name, found.extent}}});
+  void apply(Expr& e) { look(e, {}); }
+  /// The fault of an index that has two extents, or nothing.
+  [[nodiscard]] std::optional<Refusal> declare_in(Kernel& k) const {
+    for (const auto& [name, found] : extents_) {
+      if (found.other)
+        return Refusal{"the axis `" + name.text() + "` of kernel `" + k.name.text() +
+                           "` is declared nowhere, and what it is a subscript of has " + print(found.extent) +
+                           " elements in one place and " + print(found.other) + " in another",
+                       {name.text()},
+                       "declare it: `axis " + name.text() + " = " + name.text() + ":" + print(found.extent) + "`"};
+      k.axes.push_back({name, {{name, found.extent}}});
+    }
+    return std::nullopt;
   }
 
  private:
@@ -146,26 +168,49 @@ class UndeclaredAxes : public Rewrite<UndeclaredAxes> {
     int preference = 0;
   };
   struct Found {
-    Expr extent;
+    Expr extent, other;
     int preference = 0;
   };
-  void note(Symbol name, const std::vector<Expr>& subscripts) {
+  /// An index with a range of its own is no axis where it has it.
+  void look(Expr e, std::set<Symbol> ranged) {
+    if (!e) return;
+    if (e.is(Op::reduce)) {
+      for (const Bound& bound : bounds_of(e)) {
+        if (!bound.lo) continue;
+        look(bound.lo, ranged);
+        look(bound.hi, ranged);
+        ranged.insert(bound.index);
+      }
+      for (const Expr value : values_of(e)) look(value, ranged);
+      return;
+    }
+    if (e.is(Op::read)) note(e.name(), {e.args().begin(), e.args().end()}, ranged);
+    for (const Expr arg : e.args()) look(arg, ranged);
+  }
+  void note(Symbol name, const std::vector<Expr>& subscripts, const std::set<Symbol>& ranged = {}) {
     const auto at = places_.find(name);
     if (at == places_.end() || at->second.box.size() != subscripts.size()) return;
     for (std::size_t d = 0; d < subscripts.size(); ++d) {
-      if (!subscripts[d].is(Op::index) || declared_.count(subscripts[d].name()) > 0 || !at->second.box[d]) continue;
+      const bool free =
+          subscripts[d].is(Op::index) && declared_.count(subscripts[d].name()) == 0 && ranged.count(subscripts[d].name()) == 0;
+      if (!free || !at->second.box[d]) continue;
       Found& found = extents_[subscripts[d].name()];
-      if (at->second.preference > found.preference) found = {at->second.box[d], at->second.preference};
+      const Expr extent = at->second.box[d];
+      if (at->second.preference > found.preference) {
+        found = {extent, {}, at->second.preference};
+      } else if (at->second.preference == found.preference && simplify_integer(extent - found.extent) != number(0)) {
+        found.other = extent;
+      }
     }
   }
   std::map<Symbol, Place> places_;
   std::map<Symbol, Found> extents_;
-  std::set<Symbol> declared_, ranged_;
+  std::set<Symbol> declared_;
 };
 
 }  // namespace
 
-void complete(Module& m) {
+std::optional<Refusal> complete(Module& m) {
   add_dimensions(m);
   const Ranks ranks = ranks_of(m);
   for (Kernel& k : m.kernels) {
@@ -173,8 +218,9 @@ void complete(Module& m) {
     UndeclaredAxes axes(m, k);
     Kernel seen = k;
     axes.apply(seen);
-    axes.declare_in(k);
+    if (auto wrong = axes.declare_in(k)) return wrong;
   }
+  return std::nullopt;
 }
 
 }  // namespace fathom::lang

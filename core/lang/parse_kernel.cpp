@@ -90,7 +90,10 @@ std::optional<Module> KernelParser::module() {
     in_.unexpected("the end of the text after the module");
     return std::nullopt;
   }
-  complete(m);
+  if (const std::optional<Refusal> wrong = complete(m)) {
+    sink_.error(in_.peek().span, wrong->reason, wrong->hint);
+    return std::nullopt;
+  }
   return m;
 }
 
