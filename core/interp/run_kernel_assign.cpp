@@ -13,10 +13,6 @@ bool in_any(const std::vector<const std::set<Symbol>*>& sets, Symbol name) {
   return std::any_of(sets.begin(), sets.end(), [name](const std::set<Symbol>* names) { return names->count(name) > 0; });
 }
 
-double rounded_to(DType dtype, double value) {
-  return dtype == DType::f32 ? static_cast<double>(static_cast<float>(value)) : round_to(dtype, value);
-}
-
 /// One store to memory: what lies outside is left out, an element of a result is stored once.
 struct Storing {
   Memory& memory;
@@ -28,7 +24,7 @@ struct Storing {
       if (memory.stored[static_cast<std::size_t>(at)]) stop("an element of result `" + name.text() + "` is stored twice", {name.text()});
       memory.stored[static_cast<std::size_t>(at)] = true;
     }
-    memory.own[static_cast<std::size_t>(at)] = rounded_to(memory.dtype, value);
+    memory.own[static_cast<std::size_t>(at)] = stored_as(memory.dtype, value);
   }
   /// Elements of a buffer: `step` and `from_step` apart.
   void copy(std::int64_t at, std::int64_t step, const double* from, std::int64_t from_step, std::int64_t count) {
@@ -112,12 +108,17 @@ struct Storing {
 
 }  // namespace
 
+double stored_as(DType dtype, double value) {
+  return dtype == DType::f32 ? static_cast<double>(static_cast<float>(value)) : round_to(dtype, value);
+}
+
 void Process::assign_all(const Step& step, const TileRef& fill) {
   if (step.targets.empty()) return;
   Evaluation evaluation(frame_, step.formula, fill);
   const std::vector<TileRef> values = right_sides(evaluation, step);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (step.targets[i].stored) {
+      if (step.targets[i].once && group_ > 0) continue;
       store(evaluation, step, step.targets[i], values[i]);
     } else {
       assign(step.targets[i], values[i]);

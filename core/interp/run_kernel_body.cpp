@@ -2,6 +2,7 @@
 #include "interp/run_kernel_body.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "interp/philox.hpp"
 
@@ -49,7 +50,7 @@ Memory KernelRun::reserve(Frame& frame, DType dtype, const std::vector<Expr>& bo
   const std::int64_t size = count(memory.shape);
   frame.budget().spend(size);
   if (size > largest_tile) stop(what + " would have more than 2^26 elements");
-  memory.own.assign(static_cast<std::size_t>(size), 0.0);
+  memory.own.assign(static_cast<std::size_t>(size), options_.poison ? std::numeric_limits<double>::quiet_NaN() : 0.0);
   return memory;
 }
 
@@ -72,7 +73,7 @@ void KernelRun::resolve() {
     const std::int64_t groups = role.groups ? uniform_integer(uniform(frame_, role.groups), what) : 1;
     if (groups < 1 || groups > 32) stop(what + " are not 1 to 32", {role.name.text()});
     codes_.emplace_back(role, groups, frame_);
-    Resolver(module_, kernel_, codes_.back()).run();
+    Resolver(module_, kernel_, codes_.back()).run(module_);
   }
 }
 

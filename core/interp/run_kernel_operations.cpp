@@ -12,14 +12,13 @@ void Process::run_op(const Step& step, const kernel::Value&) {
     for (std::size_t i = 0; i < meeting.result.size(); ++i) {
       if (!step.targets[i].stored) {
         assign(step.targets[i], meeting.result[i]);
-      } else if (group_ == 0) {
+      } else if (group_ == 0 || !step.targets[i].once) {
         store(places, step, step.targets[i], meeting.result[i]);
       }
     }
     leave(meeting);
     return;
   }
-  if (step.once && group_ > 0 && step.targets[0].stored) return;
   assign_all(step, fill_of(step));
 }
 
@@ -197,7 +196,7 @@ void Process::arrive(const Step& step, Meeting& meeting) {
   if (++meeting.arrived < static_cast<std::size_t>(code_.groups)) return;
   const auto* atomic = std::get_if<kernel::Atomic>(&step.from->op);
   if (atomic != nullptr) {
-    meeting.result = {scalar(Kind::integer, update(step, *atomic))};
+    meeting.result = {update(step, *atomic)};
   } else {
     meeting.result = together(step, meeting);
   }
@@ -250,14 +249,14 @@ TileRef Process::stacked(const std::vector<TileRef>& parts) {
 }
 
 void Process::run_op(const Step& step, const kernel::Atomic& atomic) {
-  if (!step.meets) return assign(step.targets[0], scalar(Kind::integer, update(step, atomic)));
+  if (!step.meets) return assign(step.targets[0], update(step, atomic));
   Meeting& meeting = workgroup_.meetings[&step];
   assign(step.targets[0], meeting.result[0]);
   leave(meeting);
 }
 
 /// The value that was there before.
-double Process::update(const Step& step, const kernel::Atomic& atomic) {
+TileRef Process::update(const Step& step, const kernel::Atomic& atomic) {
   Evaluation evaluation(frame_, step.formula);
   const Node& node = step.formula.nodes[static_cast<std::size_t>(step.targets[1].place)];
   Memory* memory = frame_.binding(step.targets[1].slot).memory;
@@ -285,7 +284,8 @@ double Process::update(const Step& step, const kernel::Atomic& atomic) {
   } else {
     stop("there is no atomic operation `" + operation + "`", {operation}, "there are inc_wrap, add, max and min");
   }
-  return before;
+  cell = stored_as(memory->dtype, cell);
+  return scalar(kind_of(memory->dtype), before);
 }
 
 }  // namespace fathom::interp::tiles

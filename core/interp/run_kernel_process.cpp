@@ -212,11 +212,13 @@ std::string Process::waits_for() const {
   if (code_.groups > 1) who = "group " + std::to_string(group_) + " of " + who;
   const Step* step = stack_.empty() ? nullptr : next_step();
   if (step == nullptr) return who + " waits for a work item";
+  std::string text = kernel::print(*step->from);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
   const std::string what = std::visit(Overloaded{
                                           [](const kernel::Acquire& a) { return "a free slot of `" + a.channel.name.text() + "`"; },
                                           [](const kernel::Receive& r) { return "an item of `" + r.channel.name.text() + "`"; },
                                           [](const kernel::Take& t) { return "its turn of `" + t.turn.text() + "`"; },
-                                          [&](const auto&) { return "the other groups at `" + kernel::print(*step->from) + "`"; },
+                                          [&](const auto&) { return "the other groups at `" + text + "`"; },
                                       },
                                       step->from->op);
   return who + " waits for " + what;

@@ -8,6 +8,9 @@ namespace fathom::interp::tiles {
 
 class KernelRun;
 
+/// A value as a place of this type holds it.
+[[nodiscard]] double stored_as(DType dtype, double value);
+
 class Process {
  public:
   Process(KernelRun& run, Workgroup& workgroup, const RoleCode& code, int group);
@@ -30,11 +33,8 @@ class Process {
     const StagedLoop* code = nullptr;
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
     std::int64_t count = 0, trip = 0;
-    struct Value {
-      Binding binding;
-      int version = 0;
-    };
-    std::map<std::int64_t, std::map<int, Value>> values;
+    using Versions = std::map<int, std::map<int, Binding>>;  ///< all values that an iteration's text gives a name
+    std::map<std::int64_t, Versions> values;
     std::map<int, Binding> carried;  ///< what the oldest of them finds
     std::int64_t present = -1;       ///< whose variable and tags the names stand for
   };
@@ -72,6 +72,7 @@ class Process {
   void begin_iterations(Activation& loop);
   bool next_staged_trip(Activation& loop);
   void before(Activation& loop, const Planned& planned);
+  void present(Iterations& its, std::int64_t iteration, const std::vector<StagedLoop::Read>& reads, const Step& reader);
   void after(Activation& loop, const Planned& planned);
   Binding carried_into(Iterations& its, std::int64_t iteration, int slot);
   void retire(Iterations& its, std::int64_t iteration);
@@ -100,7 +101,7 @@ class Process {
   void leave(Meeting& meeting);
   TileRef fill_of(const Step& step);
   std::vector<TileRef> together(const Step& step, const Meeting& meeting);
-  double update(const Step& step, const kernel::Atomic& atomic);
+  TileRef update(const Step& step, const kernel::Atomic& atomic);
   TileRef stacked(const std::vector<TileRef>& parts);
   TileRef uniform(Expr expr);
   void poison(Memory& memory);

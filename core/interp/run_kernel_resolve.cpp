@@ -32,11 +32,6 @@ Expr product_of(const kernel::Mma& m) {
   return m.accumulate ? read(m.acc.name, m.acc.subscripts) + sum : sum;
 }
 
-const kernel::Channel* channel_named(const kernel::Kernel& k, Symbol name) {
-  const auto at = std::find_if(k.channels.begin(), k.channels.end(), [name](const kernel::Channel& c) { return c.name == name; });
-  return at == k.channels.end() ? nullptr : &*at;
-}
-
 void collect(const std::vector<Step>& steps, std::map<const Statement*, const Step*>& by_statement) {
   for (const Step& step : steps) {
     by_statement[step.from] = &step;
@@ -49,7 +44,7 @@ void collect(const std::vector<Step>& steps, std::map<const Statement*, const St
 Resolver::Resolver(const kernel::Module& module, const kernel::Kernel& kernel, RoleCode& code)
     : kernel_(kernel), code_(code), frame_(code.frame), places_(kernel::places_of(module, kernel)) {}
 
-void Resolver::run() {
+void Resolver::run(const kernel::Module& module) {
   std::set<Symbol> slots;
   kernel::collect_slots(code_.role->body, slots);
   frame_.memories.insert(slots.begin(), slots.end());
@@ -57,10 +52,10 @@ void Resolver::run() {
     code_.group_axis = frame_.add_axis({group_number(), code_.groups, 0, -1, 1});
     frame_.name_axis(group_number(), code_.group_axis);
   }
-  if (code_.groups > 1) find_what_varies();
   code_.steps = block(code_.role->body);
   if (code_.groups > 1) {
-    for (Step& step : code_.steps) mark_together(step, false);
+    const kernel::Varying varies(module, kernel_, *code_.role);
+    for (Step& step : code_.steps) mark_together(step, varies, false);
   }
   stages(code_.steps);
 }
@@ -154,80 +149,22 @@ Step Resolver::statement(const Statement& statement) {
   return step;
 }
 
-// ---- what differs from group to group ----
+// ---- what all groups do together, and what one of them does for all ----
 
-bool Resolver::varies(Expr expr) const {
-  bool found = false;
-  if (!expr) return found;
-  visit(expr, [&](Expr part) {
-    found = found || ((part.is(Op::symbol) || part.is(Op::read)) && (part.name() == group_number() || varying_.count(part.name()) > 0));
-  });
-  return found;
-}
-
-bool Resolver::varies(const Access& access) const {
-  return varying_.count(access.name) > 0 ||
-         std::any_of(access.subscripts.begin(), access.subscripts.end(), [&](Expr e) { return varies(e); });
-}
-
-void Resolver::find_what_varies() {
-  for (const kernel::Buffer& b : kernel_.buffers)
-    if (!b.each.empty()) varying_.insert(b.name);
-  while (note_what_varies(code_.role->body, false)) {
-  }
-}
-
-/// True if another name was found.
-bool Resolver::note_what_varies(const kernel::Block& block, bool conditional) {
-  bool found = false;
-  const auto note = [&](Symbol name, bool differs) { found = (differs && varying_.insert(name).second) || found; };
-  const auto note_target = [&](const Access& to, bool differs) {
-    if (places_.count(to.name) == 0) note(to.name, differs);
-  };
-  for (const Statement& s : block) {
-    std::visit(Overloaded{
-                   [&](const kernel::Value& v) {
-                     const bool one_for_all =
-                         !v.values.empty() && std::all_of(v.values.begin(), v.values.end(), kernel::reduces_over_groups);
-                     bool differs = conditional;
-                     for (const Expr value : v.values) differs = differs || (!one_for_all && varies(value));
-                     for (const Access& to : v.targets) note_target(to, differs);
-                   },
-                   [&](const kernel::Let& l) { note(l.name, conditional || varies(l.value)); },
-                   [&](const kernel::Mma& m) { note_target(m.acc, conditional || varies(m.a) || varies(m.b) || varies(m.acc)); },
-                   [&](const kernel::Acquire& a) { note(a.slot, !channel_named(kernel_, a.channel.name)->each.empty()); },
-                   [&](const kernel::Receive& r) { note(r.slot, !channel_named(kernel_, r.channel.name)->each.empty()); },
-                   [&](const kernel::For& loop) {
-                     bool differs = conditional;
-                     for (const kernel::TaggedRange& r : loop.ranges) differs = differs || varies(r.lo) || varies(r.hi);
-                     note(loop.variable, differs);
-                     for (const kernel::TaggedRange& r : loop.ranges) note(r.tag, differs);
-                     for (const kernel::Carry& c : loop.carry) note(c.value.name, varies(c.initial));
-                     found = note_what_varies(loop.body, differs) || found;
-                   },
-                   [&](const kernel::When& w) { found = note_what_varies(w.body, conditional || varies(w.condition)) || found; },
-                   [&](const kernel::If& i) { found = note_what_varies(i.body, conditional || varies(i.condition)) || found; },
-                   [&](const auto&) {},
-               },
-               s.op);
-  }
-  return found;
-}
-
-void Resolver::mark_together(Step& step, bool conditional) {
+void Resolver::mark_together(Step& step, const kernel::Varying& varies, bool conditional) {
   if (const auto* v = std::get_if<kernel::Value>(&step.from->op)) {
     step.meets = !v->values.empty() && std::all_of(v->values.begin(), v->values.end(), kernel::reduces_over_groups);
-    bool differs = conditional;
-    for (const Expr value : v->values) differs = differs || (!step.meets && varies(value));
-    for (const Access& to : v->targets) differs = differs || varies(to);
-    step.once = !differs;
+    for (std::size_t i = 0; i < step.targets.size(); ++i) {
+      const bool same = step.meets || !varies(v->values[std::min(i, v->values.size() - 1)]);
+      step.targets[i].once = !conditional && same && !varies(v->targets[i]);
+    }
   }
   if (std::holds_alternative<kernel::Atomic>(step.from->op)) step.meets = true;
   bool inner = conditional;
   if (const auto* w = std::get_if<kernel::When>(&step.from->op)) inner = inner || varies(w->condition);
   if (const auto* i = std::get_if<kernel::If>(&step.from->op)) inner = inner || varies(i->condition);
-  if (const auto* loop = std::get_if<kernel::For>(&step.from->op)) inner = inner || varying_.count(loop->variable) > 0;
-  for (Step& each : step.body) mark_together(each, inner);
+  if (const auto* loop = std::get_if<kernel::For>(&step.from->op)) inner = inner || varies(loop->variable);
+  for (Step& each : step.body) mark_together(each, varies, inner);
 }
 
 // ---- loops with stages ----
@@ -248,22 +185,35 @@ std::shared_ptr<const StagedLoop> Resolver::staged(const Step& loop, const kerne
   for (const Symbol name : loop.carried) code->carried.insert(frame_.slot(name));
   for (std::size_t range = 0; range < from.ranges.size(); ++range) {
     StagedLoop::Body& body = code->bodies.emplace_back();
+    std::map<Symbol, std::vector<StagedLoop::Let>> lets;  // with those that they read
     for (const kernel::Placed& placed : kernel::body_in(from, range)) {
       const kernel::Uses uses = kernel::uses_of(*placed.statement, places_);
-      StagedLoop::Operation& op = body.operations.emplace_back();
+      StagedLoop::Operation op;
       op.step = by_statement.at(placed.statement);
       op.stage = placed.at ? placed.at->stage : 0;
       op.order = placed.at ? placed.at->order : -1;
       for (const Symbol name : uses.reads) {
+        if (const auto let = lets.find(name); let != lets.end()) {
+          for (const StagedLoop::Let& each : let->second) {
+            const auto same = [&](const StagedLoop::Let& other) { return other.step == each.step; };
+            if (std::none_of(op.lets.begin(), op.lets.end(), same)) op.lets.push_back(each);
+          }
+          continue;
+        }
         const int slot = frame_.slot(name);
         op.reads.push_back({slot, body.versions.count(slot) > 0 ? body.versions[slot] : 0});
       }
+      if (!placed.at) {
+        op.lets.push_back({op.step, op.reads});
+        for (const Symbol name : uses.writes) lets[name] = op.lets;
+        continue;
+      }
       for (const Symbol name : uses.writes) {
         const int slot = frame_.slot(name);
-        op.writes.push_back(slot);
-        ++body.versions[slot];
+        op.writes.push_back({slot, ++body.versions[slot]});
         code->defined.insert(slot);
       }
+      body.operations.push_back(std::move(op));
     }
   }
   return code;

@@ -60,29 +60,34 @@ void Process::before(Activation& loop, const Planned& planned) {
     frame_.bind(trips_.back().first, scalar(Kind::integer, static_cast<double>(number)));
     its.present = planned.iteration;
   }
-  std::map<int, Iterations::Value>& own = its.values[planned.iteration];
-  for (const StagedLoop::Read& r : planned.operation->reads) {
+  for (const StagedLoop::Let& let : planned.operation->lets) {
+    present(its, planned.iteration, let.reads, *let.step);
+    assign_all(*let.step, nullptr);
+  }
+  present(its, planned.iteration, planned.operation->reads, *planned.operation->step);
+}
+
+/// Binds names to the values that the iteration's text has given them in front of the reader.
+void Process::present(Iterations& its, std::int64_t iteration, const std::vector<StagedLoop::Read>& reads, const Step& reader) {
+  const Iterations::Versions& own = its.values[iteration];
+  for (const StagedLoop::Read& r : reads) {
     if (its.code->defined.count(r.slot) == 0 && its.code->carried.count(r.slot) == 0) continue;
     const auto at = own.find(r.slot);
-    const int version = at == own.end() ? 0 : at->second.version;
-    if (version != r.version) {
+    const auto made = at == own.end() ? std::map<int, Binding>::const_iterator() : at->second.find(r.version);
+    if (r.version > 0 && (at == own.end() || made == at->second.end())) {
       const std::string name = frame_.name_of(r.slot).text();
-      stop("`" + name + "` has not the value that the text gives it in `" + kernel::print(*planned.operation->step->from) +
-               "`: " + (version < r.version ? "it is made later in the trips" : "it was replaced before"),
-           {name}, "let it run in a later stage, or after what it reads");
+      stop(
+          "`" + name + "` has not the value that the text gives it in `" + kernel::print(*reader.from) + "`: it is made later in the trips",
+          {name}, "let it run in a later stage, or after what it reads");
     }
-    if (version > 0) frame_.binding(r.slot) = at->second.binding;
-    if (version == 0 && its.code->carried.count(r.slot) > 0) frame_.binding(r.slot) = carried_into(its, planned.iteration, r.slot);
+    if (r.version > 0) frame_.binding(r.slot) = made->second;
+    if (r.version == 0 && its.code->carried.count(r.slot) > 0) frame_.binding(r.slot) = carried_into(its, iteration, r.slot);
   }
 }
 
 void Process::after(Activation& loop, const Planned& planned) {
-  std::map<int, Iterations::Value>& own = loop.iterations->values[planned.iteration];
-  for (const int slot : planned.operation->writes) {
-    Iterations::Value& value = own[slot];
-    value.binding = frame_.binding(slot);
-    ++value.version;
-  }
+  Iterations::Versions& own = loop.iterations->values[planned.iteration];
+  for (const StagedLoop::Read& w : planned.operation->writes) own[w.slot][w.version] = frame_.binding(w.slot);
 }
 
 /// The last value that an earlier iteration gives the name.
@@ -95,9 +100,11 @@ Binding Process::carried_into(Iterations& its, std::int64_t iteration, int slot)
     const StagedLoop::Body& body = its.code->bodies[place_of(its.ranges, earlier).first];
     const auto versions = body.versions.find(slot);
     if (versions == body.versions.end()) continue;
-    const auto at = values == its.values.end() ? std::map<int, Iterations::Value>::iterator() : values->second.find(slot);
-    const bool made = values != its.values.end() && at != values->second.end() && at->second.version == versions->second;
-    if (made) return at->second.binding;
+    if (values != its.values.end()) {
+      const auto at = values->second.find(slot);
+      const auto last = at == values->second.end() ? std::map<int, Binding>::const_iterator() : at->second.find(versions->second);
+      if (at != values->second.end() && last != at->second.end()) return last->second;
+    }
     const std::string name = frame_.name_of(slot).text();
     stop("`" + name + "` is read in a trip before the iteration in front has made it", {name},
          "a value that goes from one iteration to the next is made in the same trip and before, or in an earlier one");
@@ -109,8 +116,8 @@ Binding Process::carried_into(Iterations& its, std::int64_t iteration, int slot)
 void Process::retire(Iterations& its, std::int64_t iteration) {
   const auto values = its.values.find(iteration);
   if (values == its.values.end()) return;
-  for (auto& [slot, value] : values->second) {
-    if (its.code->carried.count(slot) > 0) its.carried[slot] = std::move(value.binding);
+  for (auto& [slot, all] : values->second) {
+    if (its.code->carried.count(slot) > 0 && !all.empty()) its.carried[slot] = std::move(all.rbegin()->second);
   }
   its.values.erase(values);
 }

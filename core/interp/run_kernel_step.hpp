@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "interp/run_kernel_formula.hpp"
+#include "ir/groups.hpp"
 #include "ir/trips.hpp"
 
 namespace fathom::interp::tiles {
@@ -20,6 +21,7 @@ struct Step {
     bool stored = false;    ///< a place in memory; else a tile
     std::vector<int> dims;  ///< of a tile
     int place = -1;         ///< of a store: a read node
+    bool once = false;      ///< all groups would store the same: one of them does
   };
   struct Range {
     Symbol tag;
@@ -35,7 +37,6 @@ struct Step {
   std::vector<int> tokens;      ///< of a loop: carried tokens, complete at first
   std::vector<int> subscripts;  ///< of a channel: which ring
   bool meets = false;           ///< all groups of the role do it together: a reduction over the groups, an atomic
-  bool once = false;            ///< all groups would store the same: one of them does
   std::vector<Step> body;
   std::shared_ptr<const StagedLoop> staged;  ///< of a loop with stages
 };
@@ -48,11 +49,16 @@ struct StagedLoop {
     int slot = -1;
     int version = 0;
   };
+  struct Let {
+    const Step* step = nullptr;
+    std::vector<Read> reads;
+  };
   struct Operation {
     const Step* step = nullptr;
     int stage = 0, order = 0;
+    std::vector<Let> lets;  ///< that it reads: made anew where it runs, of what they find in the text
     std::vector<Read> reads;
-    std::vector<int> writes;
+    std::vector<Read> writes;  ///< names, and which of their values it makes
   };
   struct Body {
     std::vector<Operation> operations;
@@ -79,7 +85,7 @@ struct RoleCode {
 class Resolver {
  public:
   Resolver(const kernel::Module& module, const kernel::Kernel& kernel, RoleCode& code);
-  void run();
+  void run(const kernel::Module& module);
 
  private:
   std::vector<Step> block(const kernel::Block& block);
@@ -87,12 +93,7 @@ class Resolver {
   void assignment(Step& step, const std::vector<kernel::Access>& targets, const std::vector<Expr>& values);
   Step::Target target(Formula& formula, const kernel::Access& access);
   void channel(Step& step, const kernel::Access& access);
-  // what differs from group to group
-  void find_what_varies();
-  bool note_what_varies(const kernel::Block& block, bool conditional);
-  [[nodiscard]] bool varies(Expr expr) const;
-  [[nodiscard]] bool varies(const kernel::Access& access) const;
-  void mark_together(Step& step, bool conditional);
+  void mark_together(Step& step, const kernel::Varying& varies, bool conditional);
   // loops with stages
   void stages(std::vector<Step>& steps);
   std::shared_ptr<const StagedLoop> staged(const Step& loop, const kernel::For& from);
@@ -101,7 +102,6 @@ class Resolver {
   RoleCode& code_;
   Frame& frame_;
   std::set<Symbol> places_;
-  std::set<Symbol> varying_;
 };
 
 }  // namespace fathom::interp::tiles

@@ -138,6 +138,9 @@ bool Verifier::kernel(const Kernel& k, std::size_t position) {
   wholes_.clear();
   if (k.when && !uniform(k.when, "the condition of kernel `" + k.name.text() + "`")) return false;
   if (!subset(k) || !machine_has(k) || !axes(k) || !work(k) || !places(k)) return false;
+  const std::set<Symbol> memory = places_of(m_, k);
+  stored_here_.clear();
+  for (const Role& r : k.roles) collect_stored(r.body, memory, stored_here_);
   const std::map<Symbol, Info> declared = names_;
   for (const Role& r : k.roles) {
     names_ = declared;

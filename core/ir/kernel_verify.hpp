@@ -68,7 +68,8 @@ class Verifier {
     const Copy* copy = nullptr;
     std::set<Symbol> uses;    ///< what must stay as it is until its sources have been read
     std::set<Symbol> stores;  ///< what nobody reads or writes until it is over
-    bool carried = false;     ///< issued in an earlier trip
+    Expr handed;              ///< the ring that it was published with: its receivers wait for it
+    int number = 0;           ///< of that publish
   };
   struct BlockKind {
     bool loop = false, part = false;    ///< body of a for, of an if
@@ -140,21 +141,27 @@ class Verifier {
   bool define(const Access& place, const Axes& value);
   bool redefine(const Access& place, Info& old, const std::vector<Symbol>& axes);
   bool counts_agree(std::size_t targets, const std::vector<Expr>& values);
-  bool store(const Access& place, const Axes& value);
+  bool store(const Access& place, const Axes& value, bool by_copy = false);
   bool result_store(const Access& place);
   bool operand(const Access& access, Axes& axes);
   bool axes_of_states(Expr reduce, std::vector<Axes>& values);
   // channels, turns, what is in flight (kernel_verify_channels.cpp)
   const Channel* channel(const Access& access, bool produces);
-  ChannelState& state_of(const Access& access) { return channels_[read(access.name, access.subscripts)]; }
-  bool tokens_of(const std::vector<TokenUse>& after, Symbol slot, const std::string& channel);
+  Expr ring(const Access& access) const {
+    const Access own = ring_of(*k_, *role_, access);
+    return read(own.name, own.subscripts);
+  }
+  ChannelState& state_of(const Access& access) { return channels_[ring(access)]; }
+  bool tokens_of(const Publish& p, Symbol slot);
+  bool may_store(Symbol name, bool by_copy);
+  [[nodiscard]] std::string stored_by(Symbol name) const;
   [[nodiscard]] std::string in_use(Symbol name) const;
   void add_memory_of(Expr e, std::set<Symbol>& names) const;
   bool balanced_since(const std::map<Expr, ChannelState>& before, const std::map<Symbol, int>& turns);
   // loops with stages (kernel_verify_trips.cpp)
   bool stages(const For& f);
   bool quiet(const For& f, std::size_t range);
-  bool over_since(const std::map<Symbol, InFlight>& before);
+  bool over_since(const std::map<Symbol, InFlight>& before, const BlockKind& kind);
   bool products_over(const std::string& where);
   [[nodiscard]] const Info* find(Symbol name) const;
 
@@ -175,6 +182,7 @@ class Verifier {
   std::map<Symbol, int> turns_;  ///< taken and not passed
   std::vector<BlockKind> blocks_;
   std::map<Symbol, InFlight> in_flight_;
+  std::set<Symbol> stored_here_;                  ///< places that the kernel stores to
   std::map<Symbol, const KnownAtom*> atom_rows_;  ///< by the kernel's name
   int whens_ = 0;
   bool in_work_ = false;

@@ -37,7 +37,7 @@ bool Verifier::sequence(const std::vector<const Statement*>& body, const BlockKi
   const std::map<Symbol, InFlight> in_flight = in_flight_;
   blocks_.push_back(kind);
   bool good = std::all_of(body.begin(), body.end(), [&](const Statement* s) { return statement(*s); });
-  good = good && balanced_since(channels, turns) && over_since(in_flight);
+  good = good && balanced_since(channels, turns) && over_since(in_flight, kind);
   blocks_.pop_back();
   if (!good) return false;
   // What the block defined is gone; what it changed stays as it was declared outside.
@@ -49,7 +49,7 @@ bool Verifier::sequence(const std::vector<const Statement*>& body, const BlockKi
       const bool fresh = it->second.fresh, filled = it->second.filled;
       it->second = outer->second;
       it->second.fresh = fresh && outer->second.fresh;
-      it->second.filled = filled;
+      it->second.filled = outer->second.filled || (filled && kind.when == 0 && !kind.part);  // a loop has a trip, it is taken
       ++it;
     }
   }
@@ -229,7 +229,7 @@ bool Verifier::check(const Let& l) {
 
 // ---- stores ----
 
-bool Verifier::store(const Access& place, const Axes& value) {
+bool Verifier::store(const Access& place, const Axes& value, bool by_copy) {
   const std::string& name = place.name.text();
   Info& info = names_.at(place.name);
   const bool memory =
@@ -238,8 +238,7 @@ bool Verifier::store(const Access& place, const Axes& value) {
     return fail("`" + name + "` cannot be assigned", {name},
                 info.means == Means::parameter ? "parameters are read only" : "take another name");
   if (info.means == Means::slot && !info.writable) return fail("slot `" + name + "` is stored to outside of acquire and publish", {name});
-  if (const std::string by = in_use(place.name); !by.empty())
-    return fail("`" + name + "` is written while `" + by + "`, which uses it, is in flight", {name});
+  if (!may_store(place.name, by_copy)) return false;
   if (info.rank != place.subscripts.size()) {
     return fail("`" + name + "` has " + std::to_string(info.rank) + " axes, but " + std::to_string(place.subscripts.size()) + " subscripts",
                 {name});

@@ -15,18 +15,44 @@ std::string shown(const Access& access) {
 
 // ---- in flight ----
 
-/// At the end of a block: what it issued is over. A carried token is the next trip's to wait for, but for the role's own block.
-bool Verifier::over_since(const std::map<Symbol, InFlight>& before) {
-  for (const auto& [token, what] : in_flight_) {
-    const Info* info = find(token);
-    const bool next_trips = info != nullptr && info->carried && blocks_.size() > 1;
-    if (next_trips || (before.count(token) > 0 && !(info != nullptr && info->carried))) continue;
-    return fail("`" + token.text() + "` is not awaited at the end of its block", {token.text()}, "await it, or publish a slot after it");
+/// At the end of a block: what it issued is over, and what was in flight before still is, so that the list of tokens in flight is the same
+/// on every path. A token that the block itself carries is the next trip's to wait for. What was handed on is over when its sources are
+/// nobody's to overwrite.
+bool Verifier::over_since(const std::map<Symbol, InFlight>& before, const BlockKind& kind) {
+  const auto carries = [&](Symbol token) {
+    const auto same = [token](const Carry& c) { return c.value.name == token; };
+    return kind.carry != nullptr && std::any_of(kind.carry->begin(), kind.carry->end(), same);
+  };
+  for (auto it = in_flight_.begin(); it != in_flight_.end();) {
+    const auto& [token, what] = *it;
+    const auto old = before.find(token);
+    const bool same = old != before.end() && old->second.uses == what.uses && old->second.stores == what.stores;
+    if (old == before.end() && what.handed && what.uses.empty()) {
+      it = in_flight_.erase(it);
+      continue;
+    }
+    if (old != before.end() && !same && !carries(token)) break;
+    if (old == before.end() && what.handed)
+      return fail("the copy `" + token.text() + "` may still read `" + what.uses.begin()->text() + "` at the end of its block",
+                  {token.text()}, "`await " + token.text() + ".read`");
+    if (old == before.end()) {
+      return fail("`" + token.text() + "` is not awaited at the end of its block", {token.text()}, "await it, or publish a slot after it");
+    }
+    ++it;
+  }
+  for (const auto& [token, what] : before) {
+    const auto now = in_flight_.find(token);
+    if (what.handed && what.uses.empty()) continue;
+    if (carries(token) || (now != in_flight_.end() && now->second.uses == what.uses && now->second.stores == what.stores)) continue;
+    return fail("`" + token.text() + "` is awaited in a block that other paths pass by: the tokens in flight are the same on every path",
+                {token.text()}, "await it in the block that issued it");
   }
   return true;
 }
 
+/// Back ends of one thread finish a product before they begin a block.
 bool Verifier::products_over(const std::string& where) {
+  if (subset_ == Subset::whole) return true;
   for (const auto& [token, what] : in_flight_) {
     if (what.mma != nullptr) return fail("the mma `" + token.text() + "` is not awaited " + where, {token.text()});
   }
@@ -41,11 +67,30 @@ std::string Verifier::in_use(Symbol name) const {
   return {};
 }
 
-/// Buffers and slots that an expression reads.
+/// The token of a copy in flight into the place, or empty.
+std::string Verifier::stored_by(Symbol name) const {
+  for (const auto& [token, what] : in_flight_) {
+    if (what.copy != nullptr && what.stores.count(name) > 0) return token.text();
+  }
+  return {};
+}
+
+/// Two copies may fill parts of one slot, and an element of a result is stored once, whoever does it.
+bool Verifier::may_store(Symbol name, bool by_copy) {
+  const Means means = names_.at(name).means;
+  const bool apart = means == Means::result || (means == Means::slot && by_copy);
+  for (const auto& [token, what] : in_flight_) {
+    if (what.uses.count(name) == 0 && (apart || what.stores.count(name) == 0)) continue;
+    return fail("`" + name.text() + "` is written while `" + token.text() + "`, which uses it, is in flight", {name.text()});
+  }
+  return true;
+}
+
+/// What an expression reads that somebody may overwrite: slots, and what this kernel stores to.
 void Verifier::add_memory_of(Expr e, std::set<Symbol>& names) const {
   visit(e, [&](Expr part) {
     const Info* info = part.is(Op::read) ? find(part.name()) : nullptr;
-    if (info != nullptr && info->means != Means::parameter) names.insert(part.name());
+    if (info != nullptr && (info->means == Means::slot || stored_here_.count(part.name()) > 0)) names.insert(part.name());
   });
 }
 
@@ -108,7 +153,12 @@ bool Verifier::check(const Copy& c) {
   const Info* old = find(c.token);
   if (old != nullptr && !(old->means == Means::token && old->carried))
     return fail("the token `" + token + "` has the name of something else", {token});
-  if (in_flight_.count(c.token) > 0) return fail("`" + token + "` is issued again before it was awaited", {token});
+  if (const auto again = in_flight_.find(c.token); again != in_flight_.end()) {  // into results, more than one may be under way
+    const std::set<Symbol>& stores = again->second.stores;
+    const auto result = [&](Symbol name) { return find(name) != nullptr && find(name)->means == Means::result; };
+    if (!again->second.uses.empty() || !std::all_of(stores.begin(), stores.end(), result))
+      return fail("`" + token + "` is issued again before it was awaited", {token});
+  }
   for (const BlockKind& around : blocks_) {
     if (around.part) return fail("a copy cannot stand under a condition on parts of a tile", {token});
   }
@@ -121,11 +171,11 @@ bool Verifier::check(const Copy& c) {
   Axes axes;
   if (!axes_of(c.from, axes)) return false;
   if (c.otherwise && !uniform(c.otherwise, "the value of `else`")) return false;
-  if (!store(c.to, axes)) return false;
-  InFlight& what = in_flight_[c.token];
+  if (!store(c.to, axes, true)) return false;
+  InFlight& what = in_flight_[c.token] = {};
   what.copy = &c;
   add_memory_of(c.from, what.uses);
-  if (to->means != Means::result && to->means != Means::workspace && to->means != Means::slot) what.stores = {c.to.name};
+  what.stores = {c.to.name};
   if (old != nullptr) return true;
   return declare(c.token, of(Means::token));
 }
@@ -135,8 +185,9 @@ bool Verifier::check(const Await& a) {
   const auto at = in_flight_.find(a.token);
   const Info* info = find(a.token);
   if (at == in_flight_.end()) {
-    if (info != nullptr && info->means == Means::token && info->carried) return true;  // `done`, or read already
-    return fail("`" + token + "` is awaited, but no mma of this name is in flight", {token});
+    const bool complete = info == nullptr ? token == "done" : info->means == Means::token && info->carried;  // `done`, or awaited already
+    if (complete && !a.acc) return true;
+    return fail("`" + token + "` is awaited, but nothing of this name is in flight", {token});
   }
   const InFlight& what = at->second;
   if (a.source_only) {
@@ -144,7 +195,7 @@ bool Verifier::check(const Await& a) {
     if (what.copy == nullptr)
       return fail("`await " + token + ".read` waits for the sources of a copy, but `" + token + "` is an mma", {token});
     at->second.uses.clear();
-    if (what.carried) in_flight_.erase(at);  // it stores into results only; nothing else waits for it
+    if (at->second.handed) in_flight_.erase(at);
     return true;
   }
   if (what.copy != nullptr) {
@@ -181,8 +232,8 @@ bool Verifier::carried_token(const For& f, const Carry& c) {
   if (!declare(c.value.name, info)) return false;
   InFlight& what = in_flight_[c.value.name];
   what.copy = issued;
-  what.carried = true;
   add_memory_of(issued->from, what.uses);
+  if (find(issued->to.name) != nullptr) what.stores = {issued->to.name};
   return true;
 }
 
@@ -267,7 +318,12 @@ bool Verifier::balanced_since(const std::map<Expr, ChannelState>& before, const 
     const auto same = [name = access.name()](const Channel& each) { return each.name == name; };
     const auto it = std::find_if(k_->channels.begin(), k_->channels.end(), same);
     const bool to_itself = it->from == it->to;
-    if (acquired == published && received == released && (!to_itself || published == received)) continue;
+    const bool even = acquired == published && received == released && (!to_itself || published == received);
+    if (even && c.filling == start.filling && c.reading == start.reading) continue;
+    if (even)
+      return fail(
+          "channel `" + access.name().text() + "` is handed over by a block while the block around it holds a slot: which of the two?",
+          {access.name().text()}, "the first that was taken is given first");
     const char* missing = published < acquired ? "published" : to_itself && received < published ? "received" : "released";
     return fail("channel `" + access.name().text() + "` has a slot that is not " + missing + " in the block that took it",
                 {access.name().text()}, "acquire and publish match in every trip, and so do receive and release");
@@ -298,17 +354,23 @@ bool Verifier::check(const Acquire& a) {
   return declare(a.slot, info);
 }
 
-/// What a publish waits for: copies into its slot. All of them, or a receiver could read before they have landed.
-bool Verifier::tokens_of(const std::vector<TokenUse>& after, Symbol slot, const std::string& channel) {
-  for (const TokenUse& use : after) {
+/// What a publish hands on: copies into its slot, all of them, or a receiver could read before they have landed. Their sources stay in use.
+bool Verifier::tokens_of(const Publish& p, Symbol slot) {
+  const std::string& channel = p.channel.name.text();
+  for (const TokenUse& use : p.after) {
     const auto at = in_flight_.find(use.token);
-    const bool fills = at != in_flight_.end() && at->second.copy != nullptr && at->second.copy->to.name == slot;
+    const bool fills = at != in_flight_.end() && at->second.copy != nullptr && !at->second.handed && at->second.copy->to.name == slot;
     if (!fills)
       return fail("channel `" + channel + "` is published after `" + use.token.text() + "`, which is no copy into its slot", {channel});
-    in_flight_.erase(at);
+    if (use.source_only)
+      return fail("channel `" + channel + "` is published after the sources of `" + use.token.text() + "`, not after what it stores",
+                  {channel}, "publish it after `" + use.token.text() + "`");
+    at->second.handed = ring(p.channel);
+    at->second.number = state_of(p.channel).published;
+    at->second.stores.clear();
   }
   for (const auto& [token, what] : in_flight_) {
-    if (what.copy == nullptr || what.copy->to.name != slot) continue;
+    if (what.copy == nullptr || what.handed || what.copy->to.name != slot) continue;
     return fail("channel `" + channel + "` is published while the copy `" + token.text() + "` into its slot is in flight", {channel},
                 "publish it after `" + token.text() + "`");
   }
@@ -324,10 +386,11 @@ bool Verifier::check(const Publish& p) {
   const Symbol filled = c.filling.front();
   c.filling.pop_front();
   const auto slot = names_.find(filled);
-  if (slot == names_.end() || !slot->second.filled) return fail("channel `" + name + "` publishes a slot that nothing filled", {name});
+  if (slot == names_.end() || !slot->second.filled)
+    return fail("channel `" + name + "` publishes a slot that nothing filled on every path to here", {name});
   slot->second.writable = false;
   ++c.published;
-  return tokens_of(p.after, filled, name);
+  return tokens_of(p, filled);
 }
 
 bool Verifier::check(const Receive& r) {
@@ -338,6 +401,10 @@ bool Verifier::check(const Receive& r) {
   if (c->from == c->to && state.received >= state.published)
     return fail("channel `" + name + "` receives a slot before it is published: the role would wait for itself", {name});
   ++state.received;
+  for (auto it = in_flight_.begin(); it != in_flight_.end();) {  // what the role handed to itself has landed
+    const bool landed = it->second.handed && it->second.handed == ring(r.channel) && it->second.number == state.received;
+    it = landed ? in_flight_.erase(it) : std::next(it);
+  }
   state.reading.push_back(r.slot);
   Info info = of(Means::slot);
   info.rank = c->box.size();
@@ -354,10 +421,14 @@ bool Verifier::check(const Release& r) {
   if (c.reading.empty()) return fail("channel `" + name + "` releases a slot that it did not receive", {name});
   const Symbol slot = c.reading.front();
   c.reading.pop_front();
+  for (const TokenUse& use : r.after) {
+    const auto at = in_flight_.find(use.token);
+    if (at == in_flight_.end() || at->second.copy == nullptr || at->second.uses.erase(slot) == 0)
+      return fail("channel `" + name + "` is released after `" + use.token.text() + "`, which is no copy in flight that reads its slot",
+                  {name});
+  }
   for (const auto& [token, what] : in_flight_) {
     if (what.uses.count(slot) == 0) continue;
-    const auto same = [&t = token](const TokenUse& use) { return use.token == t; };
-    if (what.copy != nullptr && std::any_of(r.after.begin(), r.after.end(), same)) continue;
     return fail("channel `" + name + "` is released before its last reader, the await of `" + token.text() + "`", {name});
   }
   if (const auto at = names_.find(slot); at != names_.end()) at->second.readable = false;

@@ -118,6 +118,8 @@ bool Verifier::reading(Expr e, ReadScope& scope, Axes& axes) {
     return fail("result `" + name + "` is read before a kernel stores to it", {name},
                 "it holds what this module stored, nothing before that");
   }
+  if (const std::string by = stored_by(e.name()); !by.empty())
+    return fail("`" + name + "` is read while the copy `" + by + "` into it is in flight", {name}, "await `" + by + "` before");
   if (info.rank != e.args().size()) {
     return fail("`" + name + "` has " + std::to_string(info.rank) + " axes, but " + std::to_string(e.args().size()) + " subscripts",
                 {name});

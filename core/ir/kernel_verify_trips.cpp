@@ -1,6 +1,7 @@
 // Verifies loops with stages: the law on every dependence, and quiet operands. An operation p of iteration i runs in trip i + stage(p);
 // where q needs p, of the same iteration or one `distance` later, stage(p) <= stage(q) + distance, and on equality order(p) < order(q).
 #include <algorithm>
+#include <memory>
 
 #include "ir/kernel_verify.hpp"
 
@@ -12,10 +13,14 @@ struct Operation {
   At at;
   bool placed = false;  ///< a `let` has no place: it is made where it is read
   Uses uses;
-  std::set<Symbol> memory;    ///< places that it reads or stores to
-  std::set<Symbol> stored;    ///< of them those that it stores to
-  std::set<Symbol> tokens;    ///< of products that it issues
-  std::set<Symbol> operands;  ///< of those products: slots and tiles
+  std::set<Symbol> memory;  ///< places that it touches; an await those of what it ends
+  std::set<Symbol> stored;  ///< of them those that it stores to
+};
+
+/// What an operation reads and stores where it stands, or through a `let` where that stands.
+struct Touch {
+  std::size_t operation, at;
+  const Operation* what;
 };
 
 struct Dependence {
@@ -30,92 +35,71 @@ std::string shown(const Operation& o) {
   return "`" + text + "`";
 }
 
-/// Operations on memory and in flight of a statement, inner blocks included.
-void look_into(const Statement& s, const std::set<Symbol>& places, Operation& o) {
-  const auto touches = [&](const Access& access, bool stores) {
-    if (places.count(access.name) == 0) return;
-    o.memory.insert(access.name);
-    if (stores) o.stored.insert(access.name);
-  };
-  const auto reads = [&](Expr e) {
-    if (!e) return;
-    visit(e, [&](Expr part) {
-      if (part.is(Op::read) && places.count(part.name()) > 0) o.memory.insert(part.name());
-    });
-  };
-  if (const auto* v = std::get_if<Value>(&s.op)) {
-    for (const Access& target : v->targets) touches(target, true);
-    for (const Expr value : v->values) reads(value);
-  } else if (const auto* c = std::get_if<Copy>(&s.op)) {
-    touches(c->to, true);
-    reads(c->from);
-  } else if (const auto* m = std::get_if<Mma>(&s.op)) {
-    touches(m->acc, true);
-    touches(m->a, false);
-    touches(m->b, false);
-    o.tokens.insert(m->token);
-    o.operands.insert({m->a.name, m->b.name});
-  } else if (const auto* a = std::get_if<Atomic>(&s.op)) {
-    touches(a->place, true);
-  }
-  const Block* inner = nullptr;
-  if (const auto* w = std::get_if<When>(&s.op)) inner = &w->body;
-  if (const auto* i = std::get_if<If>(&s.op)) inner = &i->body;
-  if (const auto* f = std::get_if<For>(&s.op)) inner = &f->body;
-  if (inner == nullptr) return;
-  for (const Statement& each : *inner) look_into(each, places, o);
-}
-
 std::optional<Symbol> slot_taken(const Statement& s) {
   if (const auto* a = std::get_if<Acquire>(&s.op)) return a->slot;
   if (const auto* r = std::get_if<Receive>(&s.op)) return r->slot;
   return std::nullopt;
 }
 
-std::optional<Access> channel_of(const Statement& s) {
-  if (const auto* a = std::get_if<Acquire>(&s.op)) return a->channel;
-  if (const auto* p = std::get_if<Publish>(&s.op)) return p->channel;
-  if (const auto* r = std::get_if<Receive>(&s.op)) return r->channel;
-  if (const auto* r = std::get_if<Release>(&s.op)) return r->channel;
+std::optional<Symbol> token_issued(const Statement& s) {
+  if (const auto* c = std::get_if<Copy>(&s.op)) return c->token;
+  if (const auto* m = std::get_if<Mma>(&s.op)) return m->token;
   return std::nullopt;
 }
 
 /// The body of one range and what in it needs what.
 class Trip {
  public:
-  Trip(const For& loop, std::size_t range, const std::set<Symbol>& places) {
+  Trip(const For& loop, std::size_t range, const std::set<Symbol>& places, const Module& m, const Kernel& k, const Role& role)
+      : k_(k), role_(role) {
+    for (const math::Parameter& r : m.results) results_.insert(r.name);
     for (const Placed& placed : body_in(loop, range)) {
       Operation& o = operations.emplace_back();
       o.statement = placed.statement;
       o.placed = placed.at.has_value();
       if (placed.at) o.at = *placed.at;
       o.uses = uses_of(*placed.statement, places);
-      look_into(*placed.statement, places, o);
+      for (const Symbol name : o.uses.reads)
+        if (places.count(name) > 0) o.memory.insert(name);
+      collect_stored({*placed.statement}, places, o.stored);
+      if (const auto slot = slot_taken(*placed.statement)) slots_.insert(*slot);
+    }
+    for (std::size_t end = 0; end < operations.size(); ++end) add_ended(end);
+    for (std::size_t q = 0; q < operations.size(); ++q) {
+      if (!operations[q].placed) continue;
+      std::set<std::size_t> lets;
+      add_touches(q, q, lets);
     }
   }
   std::vector<Operation> operations;
 
   std::vector<Dependence> within() const {
     std::vector<Dependence> all;
-    for (std::size_t q = 0; q < operations.size(); ++q) {
-      for (const Symbol name : operations[q].uses.reads) {
-        if (const auto p = last_maker(name, q)) add_made(all, *p, q, "`" + name.text() + "`");
+    for (const Touch& t : touches_) {
+      for (const Symbol name : t.what->uses.reads) {
+        const auto p = last_maker(name, t.at);
+        if (p && operations[*p].placed) add(all, {*p, t.operation, 0, "`" + name.text() + "`"});
       }
-      memory_order(all, q);
+      for (const Touch& before : touches_) {
+        if (before.at < t.at && shares_memory(*before.what, *t.what)) add(all, {before.operation, t.operation, 0, "memory that both use"});
+      }
+    }
+    for (std::size_t q = 0; q < operations.size(); ++q) {
       accumulators(all, q);
       hand_over(all, q);
+      turns(all, q);
     }
     return all;
   }
 
   /// A slot of a channel to itself is taken again when its release, `depth` iterations before, has been.
-  [[nodiscard]] std::vector<Dependence> slots_again(const std::vector<Channel>& channels) const {
+  [[nodiscard]] std::vector<Dependence> slots_again() const {
     std::vector<Dependence> all;
-    for (const Channel& c : channels) {
+    for (const Channel& c : k_.channels) {
       const auto depth = constant_integer(simplify_integer(c.depth));
       std::vector<std::size_t> taken, given;
       for (std::size_t at = 0; at < operations.size(); ++at) {
-        const auto channel = channel_of(*operations[at].statement);
+        const auto channel = channel_of(operations[at]);
         if (!channel || channel->name != c.name) continue;
         if (std::holds_alternative<Acquire>(operations[at].statement->op)) taken.push_back(at);
         if (std::holds_alternative<Release>(operations[at].statement->op)) given.push_back(at);
@@ -129,72 +113,123 @@ class Trip {
   /// What an operation of the next iteration, whose body is `next`, needs of this one.
   std::vector<Dependence> across(const Trip& next, const std::set<Symbol>& carried) const {
     std::vector<Dependence> all;
-    for (std::size_t q = 0; q < next.operations.size(); ++q) {
-      for (const Symbol name : next.operations[q].uses.reads) {
-        if (carried.count(name) == 0 || next.last_maker(name, q)) continue;
-        if (const auto p = last_maker(name, operations.size())) all.push_back({*p, q, 1, "`" + name.text() + "`"});
+    for (const Touch& t : next.touches_) {
+      for (const Symbol name : t.what->uses.reads) {
+        if (carried.count(name) == 0 || next.last_maker(name, t.at)) continue;
+        if (const auto p = last_maker(name, operations.size())) all.push_back({*p, t.operation, 1, "`" + name.text() + "`"});
       }
+      for (const Touch& before : touches_) {
+        if (shares_memory(*before.what, *t.what)) all.push_back({before.operation, t.operation, 1, "memory that both use"});
+      }
+    }
+    for (std::size_t q = 0; q < next.operations.size(); ++q) {
       const Operation& later = next.operations[q];
       for (std::size_t p = 0; p < operations.size(); ++p) {
-        const auto from = channel_of(*operations[p].statement), to = channel_of(*later.statement);
+        const auto from = channel_of(operations[p]), to = channel_of(later);
         const bool same_kind = operations[p].statement->op.index() == later.statement->op.index();
         if (from && to && same_kind && *from == *to) all.push_back({p, q, 1, "the order of the slots of `" + from->name.text() + "`"});
-        if (shares_memory(operations[p], later)) all.push_back({p, q, 1, "memory that both use"});
       }
     }
     return all;
   }
 
  private:
+  static void add(std::vector<Dependence>& all, Dependence d) {
+    if (d.from != d.to) all.push_back(std::move(d));
+  }
   [[nodiscard]] std::optional<std::size_t> last_maker(Symbol name, std::size_t before) const {
     for (std::size_t p = before; p-- > 0;) {
       if (operations[p].uses.writes.count(name) > 0) return p;
     }
     return std::nullopt;
   }
-  /// What is made by a `let` is made by what the let reads.
-  void add_made(std::vector<Dependence>& all, std::size_t p, std::size_t q, const std::string& why) const {
-    if (operations[p].placed) return all.push_back({p, q, 0, why});
-    for (const Symbol name : operations[p].uses.reads) {
-      if (const auto maker = last_maker(name, p)) add_made(all, *maker, q, "`" + name.text() + "`");
+  [[nodiscard]] std::optional<Access> channel_of(const Operation& o) const {
+    const auto ring = [&](const auto* op) { return op == nullptr ? std::nullopt : std::optional(ring_of(k_, role_, op->channel)); };
+    if (auto a = ring(std::get_if<Acquire>(&o.statement->op))) return a;
+    if (auto p = ring(std::get_if<Publish>(&o.statement->op))) return p;
+    if (auto r = ring(std::get_if<Receive>(&o.statement->op))) return r;
+    return ring(std::get_if<Release>(&o.statement->op));
+  }
+  /// An await touches what the copy or product that it ends uses: with it, not with the issue, the sources have been read and the result
+  /// is there. What a role receives of itself ends the copies that were published with it.
+  void add_ended(std::size_t end) {
+    Operation& o = operations[end];
+    const auto* await = std::get_if<Await>(&o.statement->op);
+    const auto* receive = std::get_if<Receive>(&o.statement->op);
+    for (std::size_t p = 0; p < operations.size(); ++p) {
+      const auto token = token_issued(*operations[p].statement);
+      const bool ended = token && (await != nullptr ? await->token == *token : receive != nullptr && p < end && handed(p, *token, end));
+      if (!ended) continue;
+      const bool freed =
+          p < end && std::any_of(
+                         operations.begin() + static_cast<std::ptrdiff_t>(p), operations.begin() + static_cast<std::ptrdiff_t>(end),
+                         [&](const Operation& between) {
+                           const auto* other = std::get_if<Await>(&between.statement->op);
+                           return other != nullptr && other->token == *token;
+                         });
+      const Operation& issued = operations[p];
+      for (const Symbol name : issued.memory)
+        if (!freed || issued.stored.count(name) > 0) o.memory.insert(name);
+      if (await == nullptr || !await->source_only) o.stored.insert(issued.stored.begin(), issued.stored.end());
     }
   }
-  /// Slots have orders of their own, by their acquire and release.
+  /// Does a publish between the two hand the token on to the receive?
+  [[nodiscard]] bool handed(std::size_t issue, Symbol token, std::size_t receive) const {
+    const auto to = channel_of(operations[receive]);
+    return std::any_of(operations.begin() + static_cast<std::ptrdiff_t>(issue), operations.begin() + static_cast<std::ptrdiff_t>(receive),
+                       [&](const Operation& o) {
+                         const auto* publish = std::get_if<Publish>(&o.statement->op);
+                         if (publish == nullptr || channel_of(o) != to) return false;
+                         return std::any_of(publish->after.begin(), publish->after.end(),
+                                            [&](const TokenUse& use) { return use.token == token; });
+                       });
+  }
+  /// What is made by a `let` is read by who reads the let, but where the let stands.
+  void add_touches(std::size_t q, std::size_t at, std::set<std::size_t>& lets) {
+    touches_.push_back({q, at, &operations[at]});
+    for (const Symbol name : operations[at].uses.reads) {
+      const auto maker = last_maker(name, at);
+      if (maker && !operations[*maker].placed && lets.insert(*maker).second) add_touches(q, *maker, lets);
+    }
+  }
+  /// Slots have orders of their own, by their acquire and release; an element of a result is stored once, by one of two stores.
   [[nodiscard]] bool shares_memory(const Operation& a, const Operation& b) const {
-    const auto both = [&](const std::set<Symbol>& stored, const std::set<Symbol>& used) {
-      return std::any_of(stored.begin(), stored.end(), [&](Symbol name) { return used.count(name) > 0 && slots().count(name) == 0; });
+    const auto both = [&](const Operation& store, const Operation& use) {
+      return std::any_of(store.stored.begin(), store.stored.end(), [&](Symbol name) {
+        const bool apart = slots_.count(name) > 0 || (results_.count(name) > 0 && use.stored.count(name) > 0);
+        return use.memory.count(name) > 0 && !apart;
+      });
     };
-    return both(a.stored, b.memory) || both(b.stored, a.memory);
-  }
-  [[nodiscard]] const std::set<Symbol>& slots() const {
-    if (slots_.empty()) {
-      for (const Operation& o : operations) {
-        if (const auto slot = slot_taken(*o.statement)) slots_.insert(*slot);
-      }
-    }
-    return slots_;
-  }
-  void memory_order(std::vector<Dependence>& all, std::size_t q) const {
-    for (std::size_t p = 0; p < q; ++p) {
-      if (shares_memory(operations[p], operations[q])) all.push_back({p, q, 0, "memory that both use"});
-    }
+    return both(a, b) || both(b, a);
   }
   /// An mma takes its accumulator away: whoever reads the value before it runs before.
   void accumulators(std::vector<Dependence>& all, std::size_t q) const {
     const auto* m = std::get_if<Mma>(&operations[q].statement->op);
     if (m == nullptr || !m->accumulate) return;
+    for (const Touch& t : touches_) {
+      if (t.at < q && t.what->uses.reads.count(m->acc.name) > 0)
+        add(all, {t.operation, q, 0, "the accumulator `" + m->acc.name.text() + "`"});
+    }
+  }
+  /// A region between take and pass lies in one trip, or the groups behind would wait for a turn that is passed trips later.
+  void turns(std::vector<Dependence>& all, std::size_t q) const {
+    const auto* pass = std::get_if<Pass>(&operations[q].statement->op);
+    if (pass == nullptr) return;
     for (std::size_t p = 0; p < q; ++p) {
-      if (operations[p].uses.reads.count(m->acc.name) > 0) all.push_back({p, q, 0, "the accumulator `" + m->acc.name.text() + "`"});
+      const auto* take = std::get_if<Take>(&operations[p].statement->op);
+      if (take == nullptr || take->turn != pass->turn) continue;
+      all.push_back({p, q, 0, "the turn `" + pass->turn.text() + "`"});
+      all.push_back({q, p, 1, "the turn `" + pass->turn.text() + "` in the same trip"});
     }
   }
   /// A publish comes after what fills its slot, a release after its last reader, the await of an asynchronous one.
   void hand_over(std::vector<Dependence>& all, std::size_t q) const {
     const Statement& s = *operations[q].statement;
-    const auto channel = channel_of(s);
+    const auto channel = channel_of(operations[q]);
     const bool gives = std::holds_alternative<Publish>(s.op) || std::holds_alternative<Release>(s.op);
     if (!channel) return;
     for (std::size_t p = 0; p < q; ++p) {
-      const auto other = channel_of(*operations[p].statement);
+      const auto other = channel_of(operations[p]);
       if (!other || *other != *channel) continue;
       all.push_back({p, q, 0, "the hand-over of `" + channel->name.text() + "`"});
       const auto slot = slot_taken(*operations[p].statement);
@@ -203,20 +238,19 @@ class Trip {
     }
   }
   void users(std::vector<Dependence>& all, Symbol slot, std::size_t from, std::size_t q) const {
-    for (std::size_t u = from + 1; u < operations.size(); ++u) {
-      const Operation& user = operations[u];
-      if (u < q && (user.memory.count(slot) > 0 || user.uses.reads.count(slot) > 0))
-        all.push_back({u, q, 0, "a reader of the slot `" + slot.text() + "`"});
-      if (user.operands.count(slot) == 0) continue;
-      for (std::size_t w = u + 1; w < operations.size(); ++w) {
-        const auto* await = std::get_if<Await>(&operations[w].statement->op);
-        if (await != nullptr && user.tokens.count(await->token) > 0)
-          all.push_back({w, q, 0, "the await of `" + await->token.text() + "`, which reads the slot `" + slot.text() + "`"});
-      }
+    for (const Touch& t : touches_) {
+      if (t.at <= from || t.at >= q || t.what->memory.count(slot) == 0) continue;
+      const auto* await = std::get_if<Await>(&t.what->statement->op);
+      add(all, {t.operation, q, 0,
+                await == nullptr ? "a reader of the slot `" + slot.text() + "`"
+                                 : "the await of `" + await->token.text() + "`, which reads the slot `" + slot.text() + "`"});
     }
   }
 
-  mutable std::set<Symbol> slots_;
+  const Kernel& k_;
+  const Role& role_;
+  std::vector<Touch> touches_;
+  std::set<Symbol> slots_, results_;
 };
 
 bool lawful(const At& p, const At& q, int distance, bool in_text) {
@@ -244,11 +278,13 @@ bool Verifier::stages(const For& f) {
   const std::set<Symbol> places = places_of(m_, *k_);
   std::set<Symbol> carried;
   for (const Carry& c : f.carry) carried.insert(c.value.name);
-  std::vector<Trip> trips;
+  std::vector<std::unique_ptr<Trip>> trips;
   for (std::size_t range = 0; range < f.ranges.size(); ++range) {
-    const Trip& trip = trips.emplace_back(f, range, places);
+    const Trip& trip = *trips.emplace_back(std::make_unique<Trip>(f, range, places, m_, *k_, *role_));
     for (const Operation& o : trip.operations) {
       if (o.placed && (o.at.stage < 0 || o.at.order < 0)) return fail(shown(o) + " has a negative stage or order", {print(*o.statement)});
+      if (o.placed && o.at.stage > most_stages)
+        return fail(shown(o) + " has a stage above " + std::to_string(most_stages), {print(*o.statement)});
       if (o.placed || std::holds_alternative<Let>(o.statement->op)) continue;
       return fail(shown(o) + " has no stage and order, but others of its loop have", {print(*o.statement)},
                   "write `@stage.order` behind it");
@@ -269,10 +305,10 @@ bool Verifier::stages(const For& f) {
     return true;
   };
   for (std::size_t range = 0; range < trips.size(); ++range) {
-    if (!law(trips[range], trips[range], trips[range].within())) return false;
-    if (!law(trips[range], trips[range], trips[range].slots_again(k_->channels))) return false;
+    const Trip& own = *trips[range];
+    if (!law(own, own, own.within()) || !law(own, own, own.slots_again())) return false;
     for (std::size_t next = range; next < trips.size(); ++next) {
-      if (!law(trips[range], trips[next], trips[range].across(trips[next], carried))) return false;
+      if (!law(own, *trips[next], own.across(*trips[next], carried))) return false;
     }
     if (!quiet(f, range)) return false;
   }
@@ -281,7 +317,7 @@ bool Verifier::stages(const For& f) {
 
 bool Verifier::quiet(const For& f, std::size_t range) {
   const std::set<Symbol> places = places_of(m_, *k_);
-  const Trip trip(f, range, places);
+  const Trip trip(f, range, places, m_, *k_, *role_);
   std::vector<Interval> in_flight;
   std::set<Symbol> operands;
   for (const Operation& o : trip.operations) {

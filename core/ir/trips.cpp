@@ -201,13 +201,25 @@ bool reduces_over_groups(Expr e) {
   return std::any_of(bounds.begin(), bounds.end(), [](const Bound& b) { return b.index == Symbol("g") && !b.lo; });
 }
 
+/// The stages of all operations, those under tags included.
+template <class Visit>
+static void each_stage(const For& loop, const Visit& visit) {
+  for (std::size_t range = 0; range < std::max<std::size_t>(loop.ranges.size(), 1); ++range) {
+    for (const Placed& placed : body_in(loop, range)) {
+      if (placed.at) visit(placed.at->stage);
+    }
+  }
+}
+
 bool has_stages(const For& loop) {
-  return std::any_of(loop.body.begin(), loop.body.end(), [](const Statement& s) { return s.at.has_value(); });
+  bool found = false;
+  each_stage(loop, [&](int) { found = true; });
+  return found;
 }
 
 int last_stage(const For& loop) {
   int last = 0;
-  for (const Statement& s : loop.body) last = std::max(last, s.at ? s.at->stage : 0);
+  each_stage(loop, [&](int stage) { last = std::max(last, stage); });
   return last;
 }
 
@@ -227,11 +239,31 @@ Uses uses_of(const Statement& s, const std::set<Symbol>& places) {
   return uses;
 }
 
+void collect_stored(const Block& block, const std::set<Symbol>& places, std::set<Symbol>& stored) {
+  const auto store = [&](const Access& access) {
+    if (places.count(access.name) > 0) stored.insert(access.name);
+  };
+  each_statement(block, [&](const Statement& s) {
+    if (const auto* v = std::get_if<Value>(&s.op)) std::for_each(v->targets.begin(), v->targets.end(), store);
+    if (const auto* c = std::get_if<Copy>(&s.op)) store(c->to);
+    if (const auto* m = std::get_if<Mma>(&s.op)) store(m->acc);
+    if (const auto* a = std::get_if<Atomic>(&s.op)) store(a->place);
+  });
+}
+
 void collect_slots(const Block& block, std::set<Symbol>& slots) {
   each_statement(block, [&](const Statement& s) {
     if (const auto* acquire = std::get_if<Acquire>(&s.op)) slots.insert(acquire->slot);
     if (const auto* receive = std::get_if<Receive>(&s.op)) slots.insert(receive->slot);
   });
+}
+
+Access ring_of(const Kernel& k, const Role& role, const Access& access) {
+  const auto same = [&](const Channel& c) { return c.name == access.name && !c.each.empty() && c.to == role.name; };
+  if (std::none_of(k.channels.begin(), k.channels.end(), same)) return access;
+  const bool alone = !role.groups || constant_integer(role.groups) == 1;
+  const bool own = access.subscripts.empty() || (alone && access.subscripts.size() == 1 && constant_integer(access.subscripts[0]) == 0);
+  return own ? Access{access.name, {symbol(Symbol("g"))}} : access;
 }
 
 std::set<Symbol> places_of(const Module& m, const Kernel& k) {
