@@ -75,12 +75,18 @@ void KernelRun::resolve() {
     codes_.emplace_back(role, groups, frame_);
     Resolver(module_, kernel_, codes_.back()).run(module_);
   }
+  for (RoleCode& code : codes_) {
+    for (const kernel::Buffer& b : kernel_.buffers) {
+      const auto uses = [&](const RoleCode& other) { return &other != &code && kernel::uses_of(other.role->body, b.name); };
+      if (b.each.empty() && code.groups == 1 && std::none_of(codes_.begin(), codes_.end(), uses)) code.own_buffers.insert(b.name);
+    }
+  }
 }
 
 // ---- work ----
 
 KernelRun::Draw KernelRun::item(Workgroup& workgroup, std::size_t at, std::int64_t& item) {
-  if (alone()) {
+  if (in_order()) {
     item = first_item_ + static_cast<std::int64_t>(at);
     return item < end_of_items_ ? Draw::item : Draw::none;
   }
@@ -142,14 +148,14 @@ std::unique_ptr<Workgroup> KernelRun::workgroup() {
 /// The next workgroup and its items, or false where there are none.
 bool KernelRun::begin_workgroup() {
   const bool dynamic = kernel_.work.source == kernel::WorkSource::dynamic;
-  if (alone() ? workgroups_begun_ > 0 : stride_ > 0 ? workgroups_begun_ >= stride_ : items_.empty()) return false;
+  if (in_order() ? workgroups_begun_ > 0 : stride_ > 0 ? workgroups_begun_ >= stride_ : items_.empty()) return false;
   running_.push_back(workgroup());
   Workgroup& now = *running_.back();
   now.drained = !dynamic;
   if (stride_ > 0) {
     for (auto at = static_cast<std::size_t>(workgroups_begun_); at < items_.size(); at += static_cast<std::size_t>(stride_))
       now.items.push_back(items_[at]);
-  } else if (!dynamic && !alone()) {
+  } else if (!dynamic && !in_order()) {
     const std::size_t at = draw(items_.size());
     now.items = {items_[at]};
     items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(at));
@@ -189,7 +195,7 @@ void KernelRun::everyone_waits(const Workgroup& workgroup) const {
 
 void KernelRun::schedule() {
   constexpr std::size_t longest_stretch = 12;
-  const std::size_t at_once = alone() ? 1 : 1 + draw(3);
+  const std::size_t at_once = in_order() ? 1 : 1 + draw(3);
   while (true) {
     while (running_.size() < at_once && begin_workgroup()) {
     }
@@ -220,11 +226,11 @@ void KernelRun::run() {
   resolve();
   first_item_ = uniform_integer(uniform(frame_, kernel_.work.lo), "the work range");
   end_of_items_ = uniform_integer(uniform(frame_, kernel_.work.hi), "the work range");
-  if (!alone()) {
+  if (!in_order()) {
     frame_.budget().spend(std::max<std::int64_t>(end_of_items_ - first_item_, 0));
     for (std::int64_t item = first_item_; item < end_of_items_; ++item) items_.push_back(item);
   }
-  if (kernel_.work.source == kernel::WorkSource::persistent && !alone()) {
+  if (kernel_.work.source == kernel::WorkSource::persistent && !in_order()) {
     stride_ = uniform_integer(uniform(frame_, kernel_.work.resident), "the number of resident workgroups");
     if (stride_ < 1) stop("kernel `" + kernel_.name.text() + "` has no resident workgroup", {kernel_.name.text()});
   }

@@ -19,8 +19,8 @@ class KernelRun {
   Draw item(Workgroup& workgroup, std::size_t at, std::int64_t& item);
   /// Drawn from the seed; true where there is none: everything as late as may be.
   bool lot();
-  /// One process runs all items, in their order.
-  [[nodiscard]] bool alone() const { return codes_.size() == 1 && codes_[0].groups == 1; }
+  /// One process runs all items, in their order: under seed 0, and where somebody watches.
+  [[nodiscard]] bool in_order() const { return codes_.size() == 1 && codes_[0].groups == 1 && (options_.seed == 0 || options_.observer); }
   Memory reserve(Frame& frame, DType dtype, const std::vector<Expr>& box, const std::string& what);
 
  private:

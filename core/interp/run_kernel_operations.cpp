@@ -79,6 +79,7 @@ void Process::run_op(const Step&, const kernel::Await& await) {
   }
   const Step& issued = *waited->step;
   const bool is_copy = std::holds_alternative<kernel::Copy>(issued.from->op);
+  waited->sources_awaited = waited->sources_awaited || await.source_only;
   advance(*waited, await.source_only || !is_copy ? Token::Progress::read : Token::Progress::landed);
   if (is_copy || !await.acc) return;
   waited->progress = Token::Progress::landed;
@@ -95,7 +96,7 @@ std::string Process::end_in_flight() {
   for (const TokenRef& each : issued_) {
     if (each->progress == Token::Progress::landed) continue;
     const auto* copy = std::get_if<kernel::Copy>(&each->step->from->op);
-    if (copy != nullptr && each->progress == Token::Progress::read) {
+    if (copy != nullptr && each->progress == Token::Progress::read && each->sources_awaited) {
       advance(*each, Token::Progress::landed);
       continue;
     }

@@ -149,12 +149,10 @@ bool Process::next_item(Activation& loop, Status& status) {
 /// A work item finds nothing that another one left behind: which items share a workgroup is no part of the meaning.
 void Process::start_item(std::int64_t item) {
   frame_.bind(kernel_.work.variable, scalar(Kind::integer, static_cast<double>(item)));
-  if (run_.alone()) {
-    for (auto& [name, memory] : workgroup_.buffers) poison(memory);
-  }
   const auto reads_on = [](const TokenRef& token) { return token->progress == Token::Progress::issued; };
   if (std::none_of(issued_.begin(), issued_.end(), reads_on)) {
     for (auto& [name, memory] : own_buffers_) poison(memory);
+    for (const Symbol name : code_.own_buffers) poison(workgroup_.buffers.at(name));
   }
   for (const kernel::Let& l : kernel_.lets) frame_.bind(l.name, uniform(l.value));
 }

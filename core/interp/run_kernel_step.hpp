@@ -78,6 +78,7 @@ struct RoleCode {
   int groups;
   Frame frame;  ///< as every group finds it
   int group_axis = -1;
+  std::set<Symbol> own_buffers;  ///< that no other process uses
   std::vector<Step> steps;
 };
 

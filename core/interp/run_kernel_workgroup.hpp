@@ -21,6 +21,7 @@ struct Token {
   Bindings names;  ///< as they were at its issue
   Progress progress = Progress::issued;
   std::vector<TileRef> values;
+  bool sources_awaited = false;  ///< its landing is nobody's to wait for, but the workgroup's end
 };
 using TokenRef = std::shared_ptr<Token>;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/channel_run.hpp"
+#include "ir/shared_memory.hpp"
 
 namespace fathom::kernel {
 
@@ -113,6 +114,18 @@ bool Verifier::reducer(const Reducer& r) {
   return std::all_of(r.results.begin(), r.results.end(), [&](const ReducerResult& result) { return closed(result.value, carriers); });
 }
 
+/// Two stores that name the same elements, as far as their texts tell: what else meets is found while it runs.
+bool Verifier::at_one_place(const ResultStore& a, const ResultStore& b) {
+  const auto same_trips = [](const auto& one, const auto& other) {
+    if (one.first == other.first) return one.second == other.second;
+    if (one.first->ranges.empty() || other.first->ranges.empty()) return one.first->ranges.empty() == other.first->ranges.empty();
+    const TaggedRange &x = one.first->ranges[one.second], &y = other.first->ranges[other.second];
+    return x.lo == y.lo && x.hi == y.hi;
+  };
+  return a.place == b.place && !a.part && !b.part && a.loops.size() == b.loops.size() &&
+         std::equal(a.loops.begin(), a.loops.end(), b.loops.begin(), same_trips);
+}
+
 bool Verifier::results_stored() {
   for (const math::Parameter& r : m_.results) {
     const auto at = stores_.find(r.name);
@@ -122,7 +135,8 @@ bool Verifier::results_stored() {
       for (std::size_t j = 0; j < i; ++j) {
         const bool apart = all[i].kernel != all[j].kernel ? all[i].kernel_conditional || all[j].kernel_conditional
                                                           : !all[i].whens.empty() && !all[j].whens.empty() && all[i].whens != all[j].whens;
-        if (!apart) return fail("result `" + r.name.text() + "` is stored twice for one work item", {r.name.text()});
+        if (!apart && at_one_place(all[i], all[j]))
+          return fail("result `" + r.name.text() + "` is stored twice for one work item", {r.name.text()});
       }
     }
   }
@@ -133,6 +147,7 @@ bool Verifier::results_stored() {
 
 bool Verifier::kernel(const Kernel& k, std::size_t position) {
   k_ = &k;
+  role_ = nullptr;
   kernel_number_ = position;
   extents_.clear();
   wholes_.clear();
@@ -146,8 +161,8 @@ bool Verifier::kernel(const Kernel& k, std::size_t position) {
     names_ = declared;
     if (!role(r)) return false;
   }
-  if (subset_ != Subset::whole) return true;
-  const std::optional<Refusal> wrong = run_channels(m_, k);
+  std::optional<Refusal> wrong = find_race(m_, k);
+  if (!wrong && subset_ == Subset::whole) wrong = run_channels(m_, k);
   return !wrong || fail(wrong->reason, wrong->nodes, wrong->hint);
 }
 
@@ -202,6 +217,7 @@ bool Verifier::machine_has(const Kernel& k) {
 bool Verifier::axes(const Kernel& k) {
   for (const TileAxis& a : k.axes) {
     if (a.parts.empty()) return fail("axis `" + a.name.text() + "` has no parts", {a.name.text()});
+    if (a.name == Symbol("g")) return fail("`g` is the number of the own group: it has an extent, and no axis is called so", {"g"});
     if (!declare(a.name, of(Means::axis))) return false;
     extents_[a.name] = extent(a);
     wholes_[a.name] = &a;
@@ -223,6 +239,7 @@ bool Verifier::work(const Kernel& k) {
     const bool counts = counter != m_.workspaces.end() && counter->zero && counter->dtype == DType::i32 && counter->box.size() == 1;
     if (!counts) return fail("the counter of a dynamic work source is a workspace `i32[1] zero`", {k.work.counter.text()});
   }
+  if (k.work.resident && !uniform(k.work.resident, "the number of resident workgroups")) return false;
   Info info = of(Means::uniform);
   info.depends = {k.work.variable};
   return declare(k.work.variable, info);
@@ -234,7 +251,10 @@ static bool has_role(const Kernel& k, Symbol name) {
 
 bool Verifier::places(const Kernel& k) {
   for (const Let& l : k.lets) {
-    if (!uniform(l.value, "`" + l.name.text() + "`")) return false;
+    in_work_ = true;  // it may depend on the item
+    const bool good = uniform(l.value, "`" + l.name.text() + "`");
+    in_work_ = false;
+    if (!good) return false;
     Info info = of(Means::uniform);
     symbols_in(l.value, info.depends);
     if (!declare(l.name, info)) return false;
@@ -285,6 +305,8 @@ bool Verifier::role(const Role& r) {
   turns_.clear();
   in_flight_.clear();
   blocks_.clear();
+  quiet_operands_.clear();
+  find_quiet_operands(r.body);
   if (!uniform(r.warps, "the warps of role `" + r.name.text() + "`")) return false;
   if (r.groups && !uniform(r.groups, "the groups of role `" + r.name.text() + "`")) return false;
   if (r.registers && !uniform(r.registers, "the registers of role `" + r.name.text() + "`")) return false;

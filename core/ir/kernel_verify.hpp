@@ -48,7 +48,8 @@ class Verifier {
     int depth = 0;                          ///< of the block that defined it
     bool fresh = false;                     ///< defined, not read since
     bool readable = true, writable = true;  ///< of a slot; an accumulator in flight is not readable
-    bool filled = false;                    ///< of an acquired slot
+    bool filled = false;                    ///< of an acquired slot or a buffer
+    bool arrival = false;                   ///< of the result of an atomic
     bool carried = false;                   ///< of a token: from one trip to the next
     Symbol channel;                         ///< of a slot
   };
@@ -68,6 +69,7 @@ class Verifier {
     const Copy* copy = nullptr;
     std::set<Symbol> uses;    ///< what must stay as it is until its sources have been read
     std::set<Symbol> stores;  ///< what nobody reads or writes until it is over
+    std::size_t depth = 0;    ///< of the block that issued it
     Expr handed;              ///< the ring that it was published with: its receivers wait for it
     int number = 0;           ///< of that publish
   };
@@ -78,7 +80,9 @@ class Verifier {
     const Access* condition = nullptr;  ///< of an if
     const std::vector<Carry>* carry = nullptr;
     Symbol variable;
-    int when = 0;  ///< number of the `when` it is, 0: none
+    const For* trips = nullptr;  ///< of a for
+    std::size_t range = 0;       ///< of it
+    int when = 0;                ///< number of the `when` it is, 0: none
   };
   using Axes = std::set<Symbol>;
   struct ReadScope {
@@ -110,6 +114,10 @@ class Verifier {
   bool tile_subscript(Symbol tile, Symbol axis, Expr subscript, ReadScope& scope, Axes& axes);
   bool tuple_subscript(Expr e, Axes& axes, std::string* extent);
   bool subscript(Expr e, ReadScope& scope, Axes& axes);
+  bool own_place(Symbol name, Expr first);
+  bool within_parts(Symbol axis, const Axes& kept, const std::string& what);
+  [[nodiscard]] bool is_own_group(Expr e) const;
+  [[nodiscard]] bool filled_by_another(Symbol buffer) const;
   bool reduction(Expr e, ReadScope& scope, Axes& axes);
   [[nodiscard]] std::string extent_of(Symbol axis) const;
   [[nodiscard]] bool is_axis(Symbol name) const { return extents_.count(name) > 0; }
@@ -141,6 +149,9 @@ class Verifier {
   bool define(const Access& place, const Axes& value);
   bool redefine(const Access& place, Info& old, const std::vector<Symbol>& axes);
   bool counts_agree(std::size_t targets, const std::vector<Expr>& values);
+  bool covers_parts(const Access& place, const Axes& axes);
+  [[nodiscard]] bool acts_on(const Access& condition, const Axes& axes) const;
+  [[nodiscard]] bool is_part(Symbol part, Symbol axis) const;
   bool store(const Access& place, const Axes& value, bool by_copy = false);
   bool result_store(const Access& place);
   bool operand(const Access& access, Axes& axes);
@@ -160,7 +171,9 @@ class Verifier {
   bool balanced_since(const std::map<Expr, ChannelState>& before, const std::map<Symbol, int>& turns);
   // loops with stages (kernel_verify_trips.cpp)
   bool stages(const For& f);
-  bool quiet(const For& f, std::size_t range);
+  bool quiet(const For& f);
+  bool quiet_now(Symbol written);
+  void find_quiet_operands(const Block& body);
   bool over_since(const std::map<Symbol, InFlight>& before, const BlockKind& kind);
   bool products_over(const std::string& where);
   [[nodiscard]] const Info* find(Symbol name) const;
@@ -182,16 +195,21 @@ class Verifier {
   std::map<Symbol, int> turns_;  ///< taken and not passed
   std::vector<BlockKind> blocks_;
   std::map<Symbol, InFlight> in_flight_;
+  std::set<Symbol> quiet_operands_;               ///< of the role: operands in registers of atoms that want them quiet
   std::set<Symbol> stored_here_;                  ///< places that the kernel stores to
   std::map<Symbol, const KnownAtom*> atom_rows_;  ///< by the kernel's name
   int whens_ = 0;
-  bool in_work_ = false;
+  bool in_work_ = false, in_condition_ = false;
   // of the module
   struct ResultStore {
     std::size_t kernel;
     bool kernel_conditional;
     std::vector<int> whens;
+    bool part = false;  ///< under an `if`
+    Access place;
+    std::vector<std::pair<const For*, std::size_t>> loops;
   };
+  static bool at_one_place(const ResultStore& a, const ResultStore& b);
   std::map<Symbol, std::vector<ResultStore>> stores_;
   std::set<Symbol> written_;  ///< workspaces and results that an earlier kernel, or this one, writes
   std::size_t kernel_number_ = 0;

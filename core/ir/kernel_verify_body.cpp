@@ -61,18 +61,14 @@ bool Verifier::sequence(const std::vector<const Statement*>& body, const BlockKi
 bool Verifier::bodies(const For& f, const BlockKind& kind) {
   const bool tagged = std::any_of(f.ranges.begin(), f.ranges.end(), [](const TaggedRange& r) { return !r.tag.empty(); });
   if (subset_ != Subset::whole || !tagged) return block(f.body, kind);
-  const auto stores = stores_;
-  auto all_stores = stores_;
   for (std::size_t range = 0; range < f.ranges.size(); ++range) {
     std::vector<const Statement*> body;
     for (const Placed& placed : body_in(f, range)) body.push_back(placed.statement);
-    stores_ = stores;  // the ranges have different trips
     BlockKind of_range = kind;
+    of_range.range = range;
     of_range.one_of_several = true;  // what this range never reads another may
     if (!sequence(body, of_range)) return false;
-    if (stores_.size() >= all_stores.size()) all_stores = stores_;
   }
-  stores_ = all_stores;
   return true;
 }
 
@@ -192,6 +188,7 @@ bool Verifier::define(const Access& place, const Axes& value) {
     return fail("the value of `" + name + "` varies with `" + axis.text() + "`, which is not on its left side", {name});
   }
   if (const auto old = names_.find(place.name); old != names_.end()) return redefine(place, old->second, axes);
+  if (!quiet_now(place.name)) return false;
   Info info = of(axes.empty() ? Means::scalar : Means::tile);
   info.axes = axes;
   info.fresh = true;
@@ -205,6 +202,7 @@ bool Verifier::redefine(const Access& place, Info& old, const std::vector<Symbol
   if (old.axes != axes) return fail("`" + name + "` gets a value with other axes than before", {name});
   if (const std::string by = in_use(place.name); !by.empty())
     return fail("`" + name + "` is written while `" + by + "`, which uses it, is in flight", {name});
+  if (!quiet_now(place.name)) return false;
   for (std::size_t b = static_cast<std::size_t>(old.depth); b < blocks_.size(); ++b) {
     const BlockKind& around = blocks_[b];
     if (!around.loop && !around.part) continue;
@@ -238,7 +236,7 @@ bool Verifier::store(const Access& place, const Axes& value, bool by_copy) {
     return fail("`" + name + "` cannot be assigned", {name},
                 info.means == Means::parameter ? "parameters are read only" : "take another name");
   if (info.means == Means::slot && !info.writable) return fail("slot `" + name + "` is stored to outside of acquire and publish", {name});
-  if (!may_store(place.name, by_copy)) return false;
+  if (!own_place(place.name, place.subscripts.empty() ? Expr() : place.subscripts[0]) || !may_store(place.name, by_copy)) return false;
   if (info.rank != place.subscripts.size()) {
     return fail("`" + name + "` has " + std::to_string(info.rank) + " axes, but " + std::to_string(place.subscripts.size()) + " subscripts",
                 {name});
@@ -252,6 +250,7 @@ bool Verifier::store(const Access& place, const Axes& value, bool by_copy) {
     if (axes.count(axis) == 0)
       return fail("the value stored to `" + name + "` varies with `" + axis.text() + "`, but its place does not", {name});
   }
+  if (!covers_parts(place, axes)) return false;
   info.filled = true;
   if (info.means == Means::workspace || info.means == Means::result) written_.insert(place.name);
   return info.means != Means::result || result_store(place);
@@ -274,7 +273,12 @@ bool Verifier::result_store(const Access& place) {
   if (!one_item && depends.count(k_->work.variable) == 0) {
     return fail("result `" + name + "` is stored by every work item at the same place", {name});
   }
-  stores_[place.name].push_back({kernel_number_, static_cast<bool>(k_->when), whens});
+  ResultStore stored{kernel_number_, static_cast<bool>(k_->when), whens, false, place, {}};
+  for (const BlockKind& around : blocks_) {
+    stored.part = stored.part || around.part;
+    if (around.trips != nullptr) stored.loops.emplace_back(around.trips, around.range);
+  }
+  stores_[place.name].push_back(std::move(stored));
   return true;
 }
 
@@ -394,6 +398,7 @@ bool Verifier::check(const For& f) {
   kind.loop = true;
   kind.carry = &f.carry;
   kind.variable = f.variable;
+  kind.trips = &f;
   kind.staged = has_stages(f);
   const bool good = bodies(f, kind);
   in_work_ = before;
@@ -405,10 +410,39 @@ bool Verifier::check(const For& f) {
 }
 
 bool Verifier::check(const When& w) {
-  if (!uniform(w.condition, "the condition of `when`") || !products_over("in front of a `when`")) return false;
+  in_condition_ = true;
+  const bool uniform_condition = uniform(w.condition, "the condition of `when`");
+  in_condition_ = false;
+  if (!uniform_condition || !products_over("in front of a `when`")) return false;
   BlockKind kind;
   kind.when = ++whens_;
   return block(w.body, kind);
+}
+
+/// Do the axes tell the parts apart that a condition speaks of: by its axis, or by the whole that its axis is a part of?
+bool Verifier::acts_on(const Access& condition, const Axes& axes) const {
+  return std::all_of(condition.subscripts.begin(), condition.subscripts.end(), [&](Expr e) {
+    return !e.is(Op::index) ||
+           std::any_of(axes.begin(), axes.end(), [&](Symbol axis) { return axis == e.name() || is_part(e.name(), axis); });
+  });
+}
+
+bool Verifier::is_part(Symbol part, Symbol axis) const {
+  const auto whole = wholes_.find(axis);
+  if (whole == wholes_.end()) return false;
+  const std::vector<AxisPart>& parts = whole->second->parts;
+  return std::any_of(parts.begin(), parts.end(), [part](const AxisPart& p) { return p.name == part; });
+}
+
+/// A store under a condition on parts goes to a place of those parts.
+bool Verifier::covers_parts(const Access& place, const Axes& axes) {
+  for (const BlockKind& around : blocks_) {
+    if (!around.part || acts_on(*around.condition, axes)) continue;
+    return fail(
+        "the place of `" + place.name.text() + "` does not vary with the parts on which `if " + around.condition->name.text() + "` acts",
+        {place.name.text()});
+  }
+  return true;
 }
 
 bool Verifier::check(const If& i) {
@@ -420,6 +454,9 @@ bool Verifier::check(const If& i) {
       return fail("`" + c.value.name.text() + "` may change under `if " + i.condition.name.text() + "`, but has no value before",
                   {c.value.name.text()});
     }
+    if (!acts_on(i.condition, Axes(info->axes.begin(), info->axes.end())))
+      return fail("`" + c.value.name.text() + "` does not vary with the parts on which `if " + i.condition.name.text() + "` acts",
+                  {c.value.name.text()});
     if (!updates(i.body, c.value.name))
       return fail("`" + c.value.name.text() + "` is carried by an `if`, but never updated", {c.value.name.text()});
   }

@@ -99,13 +99,14 @@ bool Verifier::operand(const Access& access, Axes& axes) { return axes_of(read(a
 bool Verifier::check(const Mma& m) {
   const Info* atom = find(m.atom);
   if (atom == nullptr || atom->means != Means::atom) return fail("there is no atom `" + m.atom.text() + "`", {m.atom.text()});
+  std::int64_t lanes = 0;  // that all conditions around leave
   for (const BlockKind& around : blocks_) {
     if (!around.part) continue;
     const auto row = atom_rows_.find(m.atom);
     const bool known = row != atom_rows_.end() && role_->warps && constant_integer(role_->warps);
     if (subset_ != Subset::whole) return fail("an mma cannot stand under a condition on parts of a tile", {m.token.text()});
     if (!known) continue;
-    std::int64_t lanes = *constant_integer(role_->warps) * machine_->lanes;
+    if (lanes == 0) lanes = *constant_integer(role_->warps) * machine_->lanes;
     for (const Expr part : around.condition->subscripts) {
       const auto parts = part.is(Op::index) ? constant_integer(extents_.at(part.name())) : std::nullopt;
       if (parts && *parts > 0) lanes /= *parts;
@@ -144,6 +145,7 @@ bool Verifier::check(const Mma& m) {
   names_.at(m.acc.name).readable = false;
   InFlight& what = in_flight_[m.token];
   what.mma = &m;
+  what.depth = blocks_.size();
   what.uses = {m.acc.name, m.a.name, m.b.name};
   return true;
 }
@@ -262,7 +264,12 @@ bool Verifier::check(const Atomic& a) {
   if (a.operation.text() == "inc_wrap" && !w->zero)
     return fail("the counter `" + a.place.name.text() + "` of `inc_wrap` is a workspace that holds 0 between launches", {name},
                 "declare it `zero`");
-  return declare(a.result, of(Means::scalar));
+  if (!own_place(a.place.name, {})) return false;
+  if (const std::string by = in_use(a.place.name); !by.empty())
+    return fail("`" + a.place.name.text() + "` is written while `" + by + "`, which uses it, is in flight", {name});
+  Info info = of(Means::scalar);
+  info.arrival = true;
+  return declare(a.result, info);
 }
 
 // ---- channels ----
@@ -289,6 +296,12 @@ const Channel* Verifier::channel(const Access& access, bool produces) {
          {name});
     return nullptr;
   }
+  const auto groups = role_->groups ? constant_integer(role_->groups) : std::optional<std::int64_t>(1);
+  const Access ring = ring_of(*k_, *role_, access);
+  if (!ring.subscripts.empty() && (!produces || groups != 1 || at->to == role_->name) && ring.subscripts[0] != symbol(Symbol("g"))) {
+    fail("a group of role `" + role_->name.text() + "` has its own ring of channel `" + name + "` only: `" + name + "[g]`", {name});
+    return nullptr;
+  }
   for (const Expr e : access.subscripts) {
     if (!uniform(e, "the group of channel `" + name + "`")) return nullptr;
   }
@@ -298,7 +311,6 @@ const Channel* Verifier::channel(const Access& access, bool produces) {
       return nullptr;
     }
   }
-  const auto groups = role_->groups ? constant_integer(role_->groups) : std::optional<std::int64_t>(1);
   if (produces && at->each.empty() && groups != 1) {
     fail("channel `" + name + "` has one producer, but role `" + role_->name.text() + "` has several groups", {name},
          "make it one for each group: `channel " + name + " each " + at->to.text() + ": …`");
@@ -441,6 +453,10 @@ bool Verifier::check(const Release& r) {
 bool Verifier::check(const Take& t) {
   const auto at = std::find_if(k_->turns.begin(), k_->turns.end(), [&](const Turn& each) { return each.name == t.turn; });
   if (subset_ != Subset::whole) return later("a turn", t.turn.text());
+  for (const BlockKind& around : blocks_) {
+    if (around.part)
+      return fail("turn `" + t.turn.text() + "` is taken by the whole group: not under a condition on parts of a tile", {t.turn.text()});
+  }
   if (at == k_->turns.end()) return fail("there is no turn `" + t.turn.text() + "`", {t.turn.text()});
   if (at->over != role_->name)
     return fail("turn `" + t.turn.text() + "` goes over role `" + at->over.text() + "`, not over `" + role_->name.text() + "`",

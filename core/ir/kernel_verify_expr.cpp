@@ -80,6 +80,8 @@ bool Verifier::bare_name(Expr e) {
   const Info* info = find(e.name());
   const bool meaningful =
       info != nullptr && (e.is(Op::dim) ? info->means == Means::dimension : info->means == Means::uniform || info->means == Means::tag);
+  if (meaningful && !in_work_ && info->depends.count(k_ == nullptr ? Symbol() : k_->work.variable) > 0)
+    return fail("`" + e.name().text() + "` belongs to a work item, and has no value outside of the work loop", {e.name().text()});
   if (meaningful) return true;
   return fail("`" + e.name().text() + "` is not defined here", {e.name().text()});
 }
@@ -100,6 +102,9 @@ bool Verifier::reading(Expr e, ReadScope& scope, Axes& axes) {
           "`" + name + "` has " + std::to_string(info.axes.size()) + " axes, but " + std::to_string(e.args().size()) + " subscripts",
           {name});
     }
+    if (info.arrival && !in_condition_)
+      return fail("`" + name + "` says who came first, which no value may depend on: it can be compared in the condition of a `when`",
+                  {name});
     const std::vector<Symbol> own = info.axes;
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (!tile_subscript(e.name(), own[i], e.arg(i), scope, axes)) return false;
@@ -109,6 +114,9 @@ bool Verifier::reading(Expr e, ReadScope& scope, Axes& axes) {
   const bool memory = info.means == Means::parameter || info.means == Means::workspace || info.means == Means::result ||
                       info.means == Means::buffer || info.means == Means::slot;
   if (!memory) return fail("`" + name + "` is no value", {name});
+  if (!own_place(e.name(), e.args().empty() ? Expr() : e.arg(0))) return false;
+  if (info.means == Means::buffer && role_ != nullptr && !info.filled && stored_by(e.name()).empty() && !filled_by_another(e.name()))
+    return fail("buffer `" + name + "` is read, but not stored to on every path to here", {name});
   if (info.means == Means::workspace && written_.count(e.name()) == 0) {
     const auto same = [&](const Workspace& w) { return w.name == e.name(); };
     const auto w = std::find_if(m_.workspaces.begin(), m_.workspaces.end(), same);
@@ -159,6 +167,7 @@ bool Verifier::tile_subscript(Symbol tile, Symbol axis, Expr e, ReadScope& scope
     if (!expression(e, scope, own)) return false;
     axes.insert(own.begin(), own.end());
     const bool ranged = e.is(Op::index);
+    if (!within_parts(axis, own, "`" + fathom::print(read(tile, {e})) + "`")) return false;
     if (own.empty() || ranged) return true;  // one element, or a range of its own: checked while it runs
     return fail("`" + tile.text() + "` is a tile: its subscripts are axes, not " + fathom::print(e), {tile.text()});
   }
@@ -166,6 +175,19 @@ bool Verifier::tile_subscript(Symbol tile, Symbol axis, Expr e, ReadScope& scope
   return fail("`" + tile.text() + "` varies with `" + axis.text() + "` of " + extent_of(axis) + " elements, but is read by " +
                   fathom::print(e) + " of " + extent,
               {tile.text()});
+}
+
+/// Under a condition on parts of a tile no other part is read: an axis of the condition, or the whole of it, stays.
+bool Verifier::within_parts(Symbol axis, const Axes& kept, const std::string& what) {
+  for (const BlockKind& around : blocks_) {
+    if (!around.part) continue;
+    for (const Expr part : around.condition->subscripts) {
+      if (!part.is(Op::index) || (axis != part.name() && !is_part(part.name(), axis))) continue;
+      if (kept.count(axis) > 0 || kept.count(part.name()) > 0) continue;
+      return fail(what + " is wider than the parts on which `if " + around.condition->name.text() + "` acts", {what});
+    }
+  }
+  return true;
 }
 
 bool Verifier::reduction(Expr e, ReadScope& scope, Axes& axes) {
@@ -194,6 +216,8 @@ bool Verifier::reduction(Expr e, ReadScope& scope, Axes& axes) {
       own_range = true;
     } else if (!is_axis(bound.index)) {
       return fail("`" + bound.index.text() + "` is no axis of the kernel and has no range", {fathom::print(e)});
+    } else if (!within_parts(bound.index, {}, "`" + fathom::print(e) + "`")) {
+      return false;
     }
   }
   ReadScope& used = own_range ? inner : scope;
@@ -204,6 +228,36 @@ bool Verifier::reduction(Expr e, ReadScope& scope, Axes& axes) {
   for (const Bound& bound : bounds_of(e)) all.erase(bound.index);
   axes.insert(all.begin(), all.end());
   return true;
+}
+
+bool Verifier::is_own_group(Expr e) const {
+  const bool alone = !role_->groups || constant_integer(role_->groups) == 1;
+  return e && (e == symbol(Symbol("g")) || (alone && constant_integer(e) == 0));
+}
+
+/// A buffer for each group is a group's own, and a counter of work items is nobody else's.
+bool Verifier::own_place(Symbol name, Expr first) {
+  if (role_ == nullptr) return true;  // a declaration
+  const auto buffer =
+      std::find_if(k_->buffers.begin(), k_->buffers.end(), [&](const Buffer& b) { return b.name == name && !b.each.empty(); });
+  if (buffer != k_->buffers.end()) {
+    if (buffer->each != role_->name)
+      return fail("buffer `" + name.text() + "` belongs to the groups of role `" + buffer->each.text() + "`", {name.text()});
+    if (!is_own_group(first))
+      return fail("a group has its own part of `" + name.text() + "` only: `" + name.text() + "[g,…]`", {name.text()});
+  }
+  const auto counts = [&](const Kernel& k) { return k.work.source == WorkSource::dynamic && k.work.counter == name; };
+  if (std::none_of(m_.kernels.begin(), m_.kernels.end(), counts)) return true;
+  return fail("`" + name.text() + "` counts work items, and nothing else uses it", {name.text()});
+}
+
+/// Is it stored to by another role? When, is said with the order of the two.
+bool Verifier::filled_by_another(Symbol buffer) const {
+  return std::any_of(k_->roles.begin(), k_->roles.end(), [&](const Role& r) {
+    std::set<Symbol> stored;
+    collect_stored(r.body, {buffer}, stored);
+    return r.name != role_->name && !stored.empty();
+  });
 }
 
 /// Loop and work variables on which an expression depends, through lets.

@@ -310,38 +310,68 @@ bool Verifier::stages(const For& f) {
     for (std::size_t next = range; next < trips.size(); ++next) {
       if (!law(own, *trips[next], own.across(*trips[next], carried))) return false;
     }
-    if (!quiet(f, range)) return false;
+  }
+  return quiet(f);
+}
+
+void Verifier::find_quiet_operands(const Block& body) {
+  const std::set<Symbol> places = places_of(m_, *k_);
+  for (const Statement& s : body) {
+    if (const auto* f = std::get_if<For>(&s.op)) find_quiet_operands(f->body);
+    if (const auto* w = std::get_if<When>(&s.op)) find_quiet_operands(w->body);
+    if (const auto* i = std::get_if<If>(&s.op)) find_quiet_operands(i->body);
+    const auto* m = std::get_if<Mma>(&s.op);
+    const auto row = m == nullptr ? atom_rows_.end() : atom_rows_.find(m->atom);
+    if (row == atom_rows_.end() || !row->second->quiet_operands) continue;
+    for (const Symbol name : {m->a.name, m->b.name})
+      if (places.count(name) == 0) quiet_operands_.insert(name);
+    if (m->accumulate) quiet_operands_.insert(m->acc.name);
+  }
+}
+
+/// Where the text is the order: no operand is written while an atom that wants them quiet is in flight. Only what this block issued counts:
+/// around a block of a loop with stages, others are in flight than in the text.
+bool Verifier::quiet_now(Symbol written) {
+  if (quiet_operands_.count(written) == 0 || blocks_.back().staged) return true;
+  for (const auto& [token, what] : in_flight_) {
+    const auto row = what.mma == nullptr || what.depth != blocks_.size() ? atom_rows_.end() : atom_rows_.find(what.mma->atom);
+    if (row == atom_rows_.end() || !row->second->quiet_operands || what.mma->acc.name == written) continue;
+    return fail("`" + written.text() + "`, an operand in registers, is written while `" + token.text() + "` is in flight", {written.text()},
+                "atoms with quiet operands: write it before the issue or after the await of all of them");
   }
   return true;
 }
 
-bool Verifier::quiet(const For& f, std::size_t range) {
+/// The same in the order of the trips. At a border of ranges a trip has operations of both.
+bool Verifier::quiet(const For& f) {
+  if (quiet_operands_.empty()) return true;
   const std::set<Symbol> places = places_of(m_, *k_);
-  const Trip trip(f, range, places, m_, *k_, *role_);
+  std::vector<std::unique_ptr<Trip>> trips;
   std::vector<Interval> in_flight;
-  std::set<Symbol> operands;
-  for (const Operation& o : trip.operations) {
-    const auto* m = std::get_if<Mma>(&o.statement->op);
-    const auto row = m == nullptr ? atom_rows_.end() : atom_rows_.find(m->atom);
-    if (row == atom_rows_.end() || !row->second->quiet_operands) continue;
-    for (const Symbol name : {m->a.name, m->b.name})
-      if (places.count(name) == 0) operands.insert(name);
-    if (m->accumulate) operands.insert(m->acc.name);
-    for (const Operation& end : trip.operations) {
-      const auto* await = std::get_if<Await>(&end.statement->op);
-      if (await != nullptr && await->token == m->token)
-        in_flight.push_back({m->token, o.at.order, end.at.order, end.at.stage - o.at.stage});
+  for (std::size_t range = 0; range < f.ranges.size(); ++range) {
+    const Trip& trip = *trips.emplace_back(std::make_unique<Trip>(f, range, places, m_, *k_, *role_));
+    for (const Operation& o : trip.operations) {
+      const auto* m = std::get_if<Mma>(&o.statement->op);
+      const auto row = m == nullptr ? atom_rows_.end() : atom_rows_.find(m->atom);
+      if (row == atom_rows_.end() || !row->second->quiet_operands) continue;
+      for (const Operation& end : trip.operations) {
+        const auto* await = std::get_if<Await>(&end.statement->op);
+        if (await != nullptr && await->token == m->token)
+          in_flight.push_back({m->token, o.at.order, end.at.order, end.at.stage - o.at.stage});
+      }
     }
   }
-  for (const Operation& o : trip.operations) {
-    if (std::holds_alternative<Await>(o.statement->op) || std::holds_alternative<Mma>(o.statement->op)) continue;
-    for (const Symbol name : o.uses.writes) {
-      if (operands.count(name) == 0) continue;
-      for (const Interval& each : in_flight) {
-        if (!each.holds(o.at.order)) continue;
-        return fail(
-            shown(o) + " writes `" + name.text() + "`, an operand in registers, while `" + each.token.text() + "` is in flight in its trip",
-            {print(*o.statement)}, "atoms with quiet operands: write it before the issue or after the await of all of them");
+  for (const auto& trip : trips) {
+    for (const Operation& o : trip->operations) {
+      if (std::holds_alternative<Await>(o.statement->op) || std::holds_alternative<Mma>(o.statement->op)) continue;
+      for (const Symbol name : o.uses.writes) {
+        if (quiet_operands_.count(name) == 0) continue;
+        for (const Interval& each : in_flight) {
+          if (!each.holds(o.at.order)) continue;
+          return fail(shown(o) + " writes `" + name.text() + "`, an operand in registers, while `" + each.token.text() +
+                          "` is in flight in its trip",
+                      {print(*o.statement)}, "atoms with quiet operands: write it before the issue or after the await of all of them");
+        }
       }
     }
   }

@@ -239,6 +239,10 @@ Uses uses_of(const Statement& s, const std::set<Symbol>& places) {
   return uses;
 }
 
+bool uses_of(const Block& block, Symbol place) {
+  return std::any_of(block.begin(), block.end(), [&](const Statement& s) { return uses_of(s, {place}).reads.count(place) > 0; });
+}
+
 void collect_stored(const Block& block, const std::set<Symbol>& places, std::set<Symbol>& stored) {
   const auto store = [&](const Access& access) {
     if (places.count(access.name) > 0) stored.insert(access.name);

@@ -31,6 +31,7 @@ struct Uses {
 /// `places`: names of memory, slots included.
 [[nodiscard]] Uses uses_of(const Statement&, const std::set<Symbol>& places);
 /// Places that a block stores to, by its inner blocks, too.
+[[nodiscard]] bool uses_of(const Block&, Symbol place);
 void collect_stored(const Block&, const std::set<Symbol>& places, std::set<Symbol>& stored);
 /// The slots of a block and its inner blocks.
 void collect_slots(const Block&, std::set<Symbol>& slots);
