@@ -25,7 +25,6 @@ class ModuleRun {
     check_contract();
     for (const kernel::Kernel& k : module_.kernels) run_kernel(k);
     check_counters();
-    check_results();
     Arrays results;
     for (const math::Parameter& r : module_.results) {
       Memory& memory = memories_[r.name];
@@ -141,16 +140,6 @@ class ModuleRun {
       tiles::stop("workspace `" + w.name.text() + "` does not hold 0 after the launch: element " + std::to_string(left - cells.begin()) +
                       " is " + std::to_string(static_cast<std::int64_t>(*left)),
                   {w.name.text()}, "each cell is incremented as often as its wrap says");
-    }
-  }
-
-  void check_results() {
-    for (const math::Parameter& r : module_.results) {
-      const std::vector<bool>& stored = memories_[r.name].stored;
-      const auto hole = std::find(stored.begin(), stored.end(), false);
-      if (hole != stored.end())
-        tiles::stop("element " + std::to_string(hole - stored.begin()) + " of result `" + r.name.text() + "` is never stored",
-                    {r.name.text()});
     }
   }
 

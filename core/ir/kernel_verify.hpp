@@ -199,6 +199,7 @@ class Verifier {
   std::set<Symbol> stored_here_;                  ///< places that the kernel stores to
   std::map<Symbol, const KnownAtom*> atom_rows_;  ///< by the kernel's name
   int whens_ = 0;
+  std::size_t steps_ = 0;  ///< statements looked at, once for each range around
   bool in_work_ = false, in_condition_ = false;
   // of the module
   struct ResultStore {

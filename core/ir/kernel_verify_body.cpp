@@ -73,6 +73,9 @@ bool Verifier::bodies(const For& f, const BlockKind& kind) {
 }
 
 bool Verifier::statement(const Statement& s) {
+  constexpr std::size_t most_steps = 1'000'000;
+  if (++steps_ > most_steps)
+    return fail("the loops of kernel `" + k_->name.text() + "` have more combinations of ranges than can be looked at");
   if (s.at && subset_ != Subset::whole) return later("the stage and order " + position(*s.at), print(s));
   if (s.at && (blocks_.empty() || !blocks_.back().staged))
     return fail("the stage and order " + position(*s.at) + " stand outside of the body of a loop", {print(s)});
@@ -251,6 +254,8 @@ bool Verifier::store(const Access& place, const Axes& value, bool by_copy) {
       return fail("the value stored to `" + name + "` varies with `" + axis.text() + "`, but its place does not", {name});
   }
   if (!covers_parts(place, axes)) return false;
+  if (info.means == Means::buffer && !in_work_)
+    return fail("buffer `" + name + "` is stored outside of the work loop: it holds nothing when an item begins", {name});
   info.filled = true;
   if (info.means == Means::workspace || info.means == Means::result) written_.insert(place.name);
   return info.means != Means::result || result_store(place);

@@ -116,6 +116,7 @@ class RoleRaces {
   void block(const Block& body, bool conditional) {
     for (const Statement& s : body) {
       if (refusal_) return;
+      ++steps_;
       statement(s, conditional);
     }
   }
@@ -143,7 +144,7 @@ class RoleRaces {
     if (const auto* a = std::get_if<Atomic>(&s.op)) atomic(*a);
     hand_over(s);
     if (const auto* f = std::get_if<For>(&s.op)) {
-      const bool repeats = !f->ranges.empty() || k_.work.source != WorkSource::grid;
+      const bool repeats = (!f->ranges.empty() || k_.work.source != WorkSource::grid) && steps_ < most_steps;
       inner(f->body, conditional || varies_(f->variable));
       if (repeats) inner(f->body, conditional || varies_(f->variable));
     }
@@ -239,33 +240,67 @@ class RoleRaces {
          later.access.name, "a reduction over the groups or an atomic between the two, or a part for each group");
   }
 
-  /// The place is another for every work item: a subscript is its number, or two are its quotient and its rest.
-  [[nodiscard]] bool own_item(const Access& a) const {
+  /// A subscript as base * size + an index of at most `size` elements; size 1: the base alone.
+  struct Tiled {
+    Expr base;
+    std::int64_t size = 1;
+  };
+  [[nodiscard]] Tiled tiled(Expr e) const {
+    std::int64_t extent_of_index = 1;
+    Expr rest = e;
+    if (e.is(Op::add) && e.args().size() == 2 && e.arg(1).is(Op::index)) {
+      const TileAxis* axis = find_axis(k_, e.arg(1).name());
+      const auto elements = axis == nullptr ? std::nullopt : constant_integer(extent(*axis));
+      if (!elements) return {};
+      extent_of_index = *elements;
+      rest = e.arg(0);
+    }
+    if (extent_of_index == 1) return {rest, 1};
+    for (const std::size_t at : {0U, 1U}) {
+      const auto size = rest.is(Op::mul) && rest.args().size() == 2 ? constant_integer(rest.arg(at)) : std::nullopt;
+      if (size && *size >= extent_of_index) return {rest.arg(1 - at), *size};
+    }
+    return {};
+  }
+  /// How a place is another for every work item: by the number of the item, or by its quotient and its rest. Empty: it may be none.
+  [[nodiscard]] std::string own_item(const Access& a) const {
     const Expr item = symbol(k_.work.variable);
-    std::vector<Expr> subscripts;
-    for (const Expr e : a.subscripts) subscripts.push_back(substitute(e, lets_));
-    return one_item_ || std::any_of(subscripts.begin(), subscripts.end(), [&](Expr e) {
-             const bool quotient = e.is(Op::floordiv) && e.arg(0) == item;
-             return e == item || (quotient && std::any_of(subscripts.begin(), subscripts.end(), [&](Expr rest) {
-                                    return rest.is(Op::mod) && rest.arg(0) == item && rest.arg(1) == e.arg(1);
-                                  }));
-           });
+    std::vector<Tiled> all;
+    for (const Expr e : a.subscripts) all.push_back(tiled(substitute(e, lets_)));
+    const auto shown = [](std::size_t d, const Tiled& t) {
+      return std::to_string(d) + ":" + print(t.base) + "*" + std::to_string(t.size) + " ";
+    };
+    for (std::size_t d = 0; d < all.size(); ++d) {
+      const Tiled& t = all[d];
+      if (t.base && t.base == item) return shown(d, t);
+      if (!t.base || !t.base.is(Op::floordiv) || t.base.arg(0) != item) continue;
+      for (std::size_t r = 0; r < all.size(); ++r) {
+        const Tiled& rest = all[r];
+        if (rest.base && rest.base.is(Op::mod) && rest.base.arg(0) == item && rest.base.arg(1) == t.base.arg(1))
+          return shown(d, t) + shown(r, rest);
+      }
+    }
+    return {};
   }
-  /// Every use of the place in the kernel is the item's own.
+  /// Every use of the place in the kernel is the item's own, in the same way.
   [[nodiscard]] bool only_own_items(Symbol name) const {
-    for (const Role& r : k_.roles)
-      if (!only_own_items(r.body, name)) return false;
-    return true;
+    std::optional<std::string> way;
+    return one_item_ || std::all_of(k_.roles.begin(), k_.roles.end(), [&](const Role& r) { return only_own_items(r.body, name, way); });
   }
-  [[nodiscard]] bool only_own_items(const Block& body, Symbol name) const {
+  bool only_own_items(const Block& body, Symbol name, std::optional<std::string>& way) const {
     return std::all_of(body.begin(), body.end(), [&](const Statement& s) {
       std::vector<Access> used = reads_of(s);
       if (const auto* v = std::get_if<Value>(&s.op)) used.insert(used.end(), v->targets.begin(), v->targets.end());
       if (const auto* c = std::get_if<Copy>(&s.op)) used.push_back(c->to);
       if (const auto* a = std::get_if<Atomic>(&s.op)) used.push_back(a->place);
+      for (const Access& a : used) {
+        if (a.name != name) continue;
+        const std::string own = own_item(a);
+        if (own.empty() || (way && *way != own)) return false;
+        way = own;
+      }
       const Block* inner = inner_of(s);
-      return std::all_of(used.begin(), used.end(), [&](const Access& a) { return a.name != name || own_item(a); }) &&
-             (inner == nullptr || only_own_items(*inner, name));
+      return inner == nullptr || only_own_items(*inner, name, way);
     });
   }
   /// (That the condition holds only when all have released is left to runs under seeds.)
@@ -324,6 +359,8 @@ class RoleRaces {
   Substitution lets_;
   std::set<Symbol> results_, in_memory_, of_the_group_;
   State state_;
+  static constexpr std::size_t most_steps = 100'000;  // beyond it no loop is gone through twice
+  std::size_t steps_ = 0;
   std::map<Symbol, int> open_;
   std::vector<Expr> conditions_;
   std::optional<Refusal> refusal_;

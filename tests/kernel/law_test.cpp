@@ -245,6 +245,12 @@ TEST(Law, what_roles_groups_and_items_share_has_an_order_or_an_owner) {
       {"a workspace of another item", "", ROLE "w[t,r] = x[t,r] y[t,r] = w[(t + 1) % 4,r]" END, "work items that nothing orders",
        "0:4 grid", w},
       {"a workspace of the item's own", "", ROLE "w[t,r] = x[t,r] y[t,r] = w[t,r]" END, "", "0:4 grid", w},
+      {"scratch of the item's own", "axis h = h:2", ROLE "w[t * 2 + h,0] = x[t,h] s = sum[h](w[t * 2 + h,0]) y[t,r] = s" END, "",
+       "0:4 grid", "workspace w: f32[8,8]"},
+      {"scratch that reaches into the next item's", "axis h = h:2", ROLE "w[t * 2 + h,0] = x[t,h] s = w[t * 2 + 2,0] y[t,r] = s" END,
+       "work items that nothing orders", "0:4 grid", "workspace w: f32[9,8]"},
+      {"a buffer stored in front of the work loop", b, "role c warps 1 { b[r] = 1 for t in work { y[t,r] = b[r] } }",
+       "outside of the work loop", "0:4 grid"},
       {"the last that comes reads all", "",
        ROLE "w[t,r] = x[t,r] i = atomic inc_wrap seen[0], 3 release acquire when i == 3 { v[r] = sum[z in 0:4](w[z,r]) "
             "for u in 0:4 { y[u + t*0,r] = v[r] } }" END,
