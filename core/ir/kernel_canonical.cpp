@@ -259,7 +259,7 @@ class Marks {
 /// Names that a statement gives a value to or whose state it changes, and names that it uses.
 struct Effects {
   std::set<Symbol> writes, reads;
-  bool in_order = false;  ///< tokens, turns and atomics keep their order
+  bool in_order = false;  ///< tokens, turns, atomics and meetings of groups keep their order
 };
 
 void reads_of(Expr e, Effects& effects) {
@@ -289,6 +289,7 @@ void effects_of(const Statement& s, Effects& effects) {
     for (const Access& t : v->targets) place_of(t, effects);
     for (const Expr e : v->values) reads_of(e, effects);
     reads_of(v->otherwise, effects);
+    effects.in_order = effects.in_order || std::any_of(v->values.begin(), v->values.end(), reduces_over_groups);
   } else if (const auto* l = std::get_if<Let>(&s.op)) {
     effects.writes.insert(l->name);
     reads_of(l->value, effects);

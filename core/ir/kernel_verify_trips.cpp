@@ -47,12 +47,39 @@ std::optional<Symbol> token_issued(const Statement& s) {
   return std::nullopt;
 }
 
+bool groups_meet_in(const Block& block) {
+  return std::any_of(block.begin(), block.end(), [](const Statement& s) {
+    if (const auto* v = std::get_if<Value>(&s.op)) return !v->values.empty() && reduces_over_groups(v->values[0]);
+    if (const auto* w = std::get_if<When>(&s.op)) return groups_meet_in(w->body);
+    if (const auto* f = std::get_if<For>(&s.op)) return groups_meet_in(f->body);
+    return std::holds_alternative<Atomic>(s.op);
+  });
+}
+
+std::set<Symbol> all_slots(const Kernel& k) {
+  std::set<Symbol> slots;
+  for (const Role& role : k.roles) collect_slots(role.body, slots);
+  return slots;
+}
+
 /// The body of one range and what in it needs what.
 class Trip {
  public:
   Trip(const For& loop, std::size_t range, const std::set<Symbol>& places, const Module& m, const Kernel& k, const Role& role)
       : k_(k), role_(role) {
     for (const math::Parameter& r : m.results) results_.insert(r.name);
+    for (const Role& each : k.roles) {
+      std::set<Symbol> stored;
+      collect_stored(each.body, places, stored);
+      of_groups_.insert(stored.begin(), stored.end());
+    }
+    for (const Buffer& b : k.buffers) {
+      if (of_groups_.count(b.name) == 0) continue;
+      const auto uses = [&](const Role& each) { return uses_of(each.body, b.name); };
+      if (b.each.empty() && std::count_if(k.roles.begin(), k.roles.end(), uses) > 1) of_roles_.insert(b.name);
+      if (!b.each.empty()) of_groups_.erase(b.name);
+    }
+    for (const Symbol slot : all_slots(k)) of_groups_.erase(slot);
     for (const Placed& placed : body_in(loop, range)) {
       Operation& o = operations.emplace_back();
       o.statement = placed.statement;
@@ -62,6 +89,7 @@ class Trip {
       for (const Symbol name : o.uses.reads)
         if (places.count(name) > 0) o.memory.insert(name);
       collect_stored({*placed.statement}, places, o.stored);
+      add_ordered(o);
       if (const auto slot = slot_taken(*placed.statement)) slots_.insert(*slot);
     }
     for (std::size_t end = 0; end < operations.size(); ++end) add_ended(end);
@@ -134,6 +162,15 @@ class Trip {
   }
 
  private:
+  /// Where groups meet, what they share is neither stored nor read across; where a slot is handed over, what roles share under it.
+  void add_ordered(Operation& o) const {
+    const auto order = [&](const std::set<Symbol>& shared) {
+      o.memory.insert(shared.begin(), shared.end());
+      o.stored.insert(shared.begin(), shared.end());
+    };
+    if (groups_meet_in({*o.statement})) order(of_groups_);
+    if (channel_of(o)) order(of_roles_);
+  }
   static void add(std::vector<Dependence>& all, Dependence d) {
     if (d.from != d.to) all.push_back(std::move(d));
   }
@@ -251,6 +288,7 @@ class Trip {
   const Role& role_;
   std::vector<Touch> touches_;
   std::set<Symbol> slots_, results_;
+  std::set<Symbol> of_groups_, of_roles_;  ///< stored places that groups share, buffers that roles share
 };
 
 bool lawful(const At& p, const At& q, int distance, bool in_text) {

@@ -126,7 +126,19 @@ class RoleRaces {
       state_.stores.clear();
       state_.reads.clear();
     }
+    uses(s, conditional);
+    if (const auto* c = std::get_if<Copy>(&s.op)) issued_[c->token] = &s;
+    if (const auto* m = std::get_if<Mma>(&s.op)) issued_[m->token] = &s;
+    if (const auto* a = std::get_if<Await>(&s.op); a != nullptr && issued_.count(a->token) > 0)
+      uses(*issued_.at(a->token), conditional, a->source_only);  // it may have read and stored as late as here
+    if (const auto* a = std::get_if<Atomic>(&s.op)) atomic(*a);
+    hand_over(s);
+    enter(s, conditional);
+  }
+
+  void uses(const Statement& s, bool conditional, bool source_only = false) {
     for (const Access& a : reads_of(s)) read_of(a);
+    if (source_only) return;
     if (const auto* v = std::get_if<Value>(&s.op)) {
       const bool meet = !v->values.empty() && reduces_over_groups(v->values[0]);
       for (std::size_t i = 0; i < v->targets.size(); ++i) {
@@ -141,8 +153,9 @@ class RoleRaces {
       store_to(c->to, varies_(c->from), true);
     }
     if (const auto* m = std::get_if<Mma>(&s.op)) store_to(m->acc, varies_(m->a) || varies_(m->b), true);
-    if (const auto* a = std::get_if<Atomic>(&s.op)) atomic(*a);
-    hand_over(s);
+  }
+
+  void enter(const Statement& s, bool conditional) {
     if (const auto* f = std::get_if<For>(&s.op)) {
       const bool repeats = (!f->ranges.empty() || k_.work.source != WorkSource::grid) && steps_ < most_steps;
       inner(f->body, conditional || varies_(f->variable));
@@ -362,6 +375,7 @@ class RoleRaces {
   static constexpr std::size_t most_steps = 100'000;  // beyond it no loop is gone through twice
   std::size_t steps_ = 0;
   std::map<Symbol, int> open_;
+  std::map<Symbol, const Statement*> issued_;  ///< copies and products, by token
   std::vector<Expr> conditions_;
   std::optional<Refusal> refusal_;
 };

@@ -245,6 +245,18 @@ TEST(Law, what_roles_groups_and_items_share_has_an_order_or_an_owner) {
       {"a workspace of another item", "", ROLE "w[t,r] = x[t,r] y[t,r] = w[(t + 1) % 4,r]" END, "work items that nothing orders",
        "0:4 grid", w},
       {"a workspace of the item's own", "", ROLE "w[t,r] = x[t,r] y[t,r] = w[t,r]" END, "", "0:4 grid", w},
+      {"a meeting that stages move away from between", b,
+       TWO "for i in 0:2 { b[r] = x[i,r] @0.5 s = sum[g](1) @0.1 v[r] = b[r] + s @0.6 q = sum[g](1) @0.7 when g == 0 @0.8 { y[i + 2*t,r] = "
+           "v[r] + q } }" END,
+       "needs `b[r]", "0:2 grid"},
+      {"a meeting that stays between", b,
+       TWO "for i in 0:2 { b[r] = x[i,r] @0.5 s = sum[g](1) @0.6 v[r] = b[r] + s @0.6 q = sum[g](1) @0.7 when g == 0 @0.8 { y[i + 2*t,r] = "
+           "v[r] + q } }" END,
+       "", "0:2 grid"},
+      {"a copy that reads on behind the release", "buffer b: f32[8] in shared channel K: f32[1] depth 1 from c to d",
+       ROLE "ks = acquire K b[r] = x[t,r] ks[0] = 1 publish K" END
+            " role d warps 1 { for t in work { kr = receive K a = copy y[t,r] <- b[r] release K await a } }",
+       "nothing orders them", "0:4 persistent 2"},
       {"scratch of the item's own", "axis h = h:2", ROLE "w[t * 2 + h,0] = x[t,h] s = sum[h](w[t * 2 + h,0]) y[t,r] = s" END, "",
        "0:4 grid", "workspace w: f32[8,8]"},
       {"scratch that reaches into the next item's", "axis h = h:2", ROLE "w[t * 2 + h,0] = x[t,h] s = w[t * 2 + 2,0] y[t,r] = s" END,
