@@ -242,6 +242,7 @@ bool Verifier::carried_token(const For& f, const Carry& c) {
 bool Verifier::check(const Atomic& a) {
   const std::string& name = a.result.text();
   if (subset_ != Subset::whole) return later("an atomic operation", name);
+  if (!in_work_) return fail("the atomic `" + name + "` stands outside of the work loop: how often it is done, no text says", {name});
   for (const BlockKind& around : blocks_) {
     if (around.part) return fail("an atomic is done once a workgroup: it cannot stand under a condition on parts of a tile", {name});
   }

@@ -15,6 +15,7 @@ struct Operation {
   Uses uses;
   std::set<Symbol> memory;  ///< places that it touches; an await those of what it ends
   std::set<Symbol> stored;  ///< of them those that it stores to
+  std::set<Symbol> orders;  ///< places whose uses by other groups or roles it keeps apart
 };
 
 /// What an operation reads and stores where it stands, or through a `let` where that stands.
@@ -164,12 +165,10 @@ class Trip {
  private:
   /// Where groups meet, what they share is neither stored nor read across; where a slot is handed over, what roles share under it.
   void add_ordered(Operation& o) const {
-    const auto order = [&](const std::set<Symbol>& shared) {
-      o.memory.insert(shared.begin(), shared.end());
-      o.stored.insert(shared.begin(), shared.end());
-    };
-    if (groups_meet_in({*o.statement})) order(of_groups_);
-    if (channel_of(o)) order(of_roles_);
+    if (groups_meet_in({*o.statement})) o.orders = of_groups_;
+    const auto ring = channel_of(o);
+    const auto between_roles = [&](const Channel& c) { return ring && c.name == ring->name && c.from != c.to; };
+    if (std::any_of(k_.channels.begin(), k_.channels.end(), between_roles)) o.orders = of_roles_;
   }
   static void add(std::vector<Dependence>& all, Dependence d) {
     if (d.from != d.to) all.push_back(std::move(d));
@@ -237,7 +236,10 @@ class Trip {
         return use.memory.count(name) > 0 && !apart;
       });
     };
-    return both(a, b) || both(b, a);
+    const auto ordered = [](const Operation& order, const Operation& use) {
+      return std::any_of(order.orders.begin(), order.orders.end(), [&](Symbol name) { return use.memory.count(name) > 0; });
+    };
+    return both(a, b) || both(b, a) || ordered(a, b) || ordered(b, a);
   }
   /// An mma takes its accumulator away: whoever reads the value before it runs before.
   void accumulators(std::vector<Dependence>& all, std::size_t q) const {

@@ -280,6 +280,8 @@ TEST(Law, what_roles_groups_and_items_share_has_an_order_or_an_owner) {
        w},
       {"an atomic at a place of the group", "", TWO "i = atomic add seen[g], 1 y[2*t + g,r] = x[g,r]" END, "varies with the group",
        "0:2 grid", "workspace seen: i32[2]"},
+      {"an atomic in front of the work loop", "", "role c warps 1 { i = atomic add seen[0], 1 for t in work { y[t,r] = x[t,r] } }",
+       "outside of the work loop", "0:4 grid", "workspace seen: i32[1]"},
       {"the counter of the items", "", ROLE "seen[0] = 0 y[t,r] = x[t,r]" END, "counts work items", "0:4 dynamic seen", n},
       {"the ring of another group", "channel Q each c: f32[8] depth 1 from p to c",
        "role p warps 1 { for t in work { q0 = acquire Q[0] q0[r] = x[0,r] publish Q[0] q1 = acquire Q[1] q1[r] = x[1,r] publish Q[1] } "
