@@ -283,5 +283,27 @@ TEST(LaneMode, what_leaves_its_extents_is_found) {
   EXPECT_NE(with("a0 = copy qs[r,d] <- q[head, qb*128 + r, d]", "a0 = copy qs[r,d] <- q[head, qb*128 + r + 1, d]"), "");
 }
 
+TEST(Lowering, what_has_no_form_yet_is_refused_with_a_sentence) {
+  const auto refusal = [](const std::string& name, const std::string& from, const std::string& to) {
+    std::string text = test::read_file(test::in_project("tests/kernel/texts/" + name + ".kernel"));
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    const auto module = lang::parse_kernel(text.replace(at, from.size(), to));
+    EXPECT_TRUE(module);
+    const auto made = gpu::lower(*module, *target_named("sm_80"));
+    return made ? std::string() : made.error().reason;
+  };
+  EXPECT_NE(refusal("attention_sm80", "bf16(p[r,j]) as pv.a                              @1.6", "bf16(p[r,j]) as pv.a @1.5")
+                .find("orders other than"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal("attention_sm80", "release V                                                  @1.9", "release V @2.9").find("other stages"),
+      std::string::npos);
+  EXPECT_NE(refusal("attention_sm80", "require q % 16 == 0 and k % 16 == 0", "require q % 16 == 0 and k % 2 == 0").find("no wide form"),
+            std::string::npos);
+  EXPECT_NE(refusal("decode_two_kernels", "early", "early").find("several groups"), std::string::npos);
+  EXPECT_NE(refusal("attention_cpu", "dynamic next", "dynamic next"), "") << "another machine's";
+}
+
 }  // namespace
 }  // namespace fathom

@@ -64,6 +64,30 @@ KernelLowering::Waits KernelLowering::waits_in(const std::vector<const kernel::S
   return waits;
 }
 
+/// Every name has one place here: what a trip computes runs in the order of the text, and a `let` reads nothing that the body makes.
+void KernelLowering::keeps_the_texts_order(const kernel::For& f, const std::vector<std::vector<kernel::Placed>>& bodies,
+                                           const std::vector<const kernel::Statement*>& lets) {
+  const std::string& name = f.variable.text();
+  std::set<Symbol> made;
+  for (const std::vector<kernel::Placed>& body : bodies) {
+    int order = 0;
+    for (const kernel::Placed& p : body) {
+      if (!p.at) continue;
+      const kernel::Uses uses = kernel::uses_of(*p.statement, {});
+      made.insert(uses.writes.begin(), uses.writes.end());
+      if (loads_only(*p.statement)) continue;
+      if (p.at->order < order)
+        refused("the loop over `" + name + "` has orders other than its text's, which have no form on this target yet", {name});
+      order = p.at->order;
+    }
+  }
+  for (const kernel::Statement* let : lets) {
+    for (const Symbol read : kernel::uses_of(*let, {}).reads)
+      if (made.count(read) > 0)
+        refused("`" + kernel::print(*let) + "` reads what the loop makes, which has no form on this target yet", {name});
+  }
+}
+
 void KernelLowering::lower_staged(const kernel::For& f) {
   const int last = kernel::last_stage(f);
   const std::string& name = f.variable.text();
@@ -88,6 +112,7 @@ void KernelLowering::lower_staged(const kernel::For& f) {
   }
   for (const kernel::Statement& s : f.body)
     if (std::holds_alternative<kernel::Let>(s.op)) lets.push_back(&s);
+  keeps_the_texts_order(f, bodies, lets);
   std::vector<const kernel::Statement*> by_order = loads;
   std::map<const kernel::Statement*, int> order_of;
   for (const kernel::Placed& p : bodies[0])

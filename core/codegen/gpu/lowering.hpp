@@ -7,6 +7,7 @@
 
 #include "codegen/gpu/lower.hpp"
 #include "ir/kernel_kinds.hpp"
+#include "ir/trips.hpp"
 #include "layout/assign.hpp"
 
 namespace fathom::gpu {
@@ -150,6 +151,8 @@ class KernelLowering {
   // loops with stages (lower_trips.cpp)
   struct Waits;
   void lower_staged(const kernel::For& f);
+  static void keeps_the_texts_order(const kernel::For& f, const std::vector<std::vector<kernel::Placed>>& bodies,
+                                    const std::vector<const kernel::Statement*>& lets);
   Waits waits_in(const std::vector<const kernel::Statement*>& prologue, const std::vector<const kernel::Statement*>& trip, int stages);
   void placed_statement(const kernel::Statement& s, const Waits& waits);
   // products (lower_product.cpp)
