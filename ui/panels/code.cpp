@@ -138,7 +138,7 @@ void code(App& app) {
     const bool is_another = state.made.version != wanted.version || state.made.llvm_ir != wanted.llvm_ir;
     if (is_another) state.loop = state.llvm_ir || is_source ? std::nullopt : hot_loop(listing.text);
     state.lines = lines_of_code(app, listing, last.module());
-    if (is_another) state.text.reveal = state.loop ? state.loop->first : first_of_kernel(listing);  // what people look for
+    if (is_another) state.text.reveal = state.loop ? state.loop->first : is_source ? first_of_kernel(listing) : 0;  // what people look for
     state.made = wanted;
   }
   if (state.loop) {
