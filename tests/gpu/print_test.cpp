@@ -1,33 +1,85 @@
-// Kernels of the example texts as CUDA C++.
+// Kernels as CUDA C++: what the text looks like, and that NVIDIA's compiler takes it where it is installed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <fstream>
 
 #include "codegen/gpu/lower.hpp"
 #include "codegen/gpu/print_cuda.hpp"
 #include "files.hpp"
+#include "ir/kernel_lines.hpp"
 #include "lang/lang.hpp"
 
 namespace fathom {
 namespace {
 
-std::string cuda_of(const std::string& name, const char* target) {
+const std::array<const char*, 3> texts = {"softmax_rows", "layernorm", "attention_sm80"};
+
+kernel::Module module_of(const std::string& name) {
   const auto module = lang::parse_kernel(test::read_file(test::in_project("tests/kernel/texts/" + name + ".kernel")));
-  if (!module) {
-    ADD_FAILURE() << name;
-    return {};
-  }
-  const auto made = gpu::lower(*module, *target_named(target));
-  if (made) return gpu::print_cuda(*made, *module).text;
-  ADD_FAILURE() << name << ": " << made.error().reason << " " << made.error().hint;
+  if (module) return *module;
+  ADD_FAILURE() << name;
   return {};
 }
 
-TEST(Cuda, rows_are_printed) {
-  for (const char* name : {"softmax_rows", "layernorm", "attention_sm80"}) {
-    const std::string text = cuda_of(name, "sm_80");
-    std::ofstream(std::string(FATHOM_BINARY_DIR) + "/" + name + ".cu") << text;
-    EXPECT_NE(text.find("__global__"), std::string::npos);
+gpu::PrintedCode cuda_of(const kernel::Module& module, const char* target) {
+  const auto made = gpu::lower(module, *target_named(target));
+  if (made) return gpu::print_cuda(*made, module);
+  ADD_FAILURE() << module.name.text() << ": " << made.error().reason << " " << made.error().hint;
+  return {};
+}
+
+TEST(Cuda, one_file_has_all_that_it_needs) {
+  for (const char* name : texts) {
+    const std::string text = cuda_of(module_of(name), "sm_80").text;
+    std::ofstream(std::string(FATHOM_BINARY_DIR) + "/" + name + ".cu") << text;  // for tests/device/texts.py
+    EXPECT_EQ(text.find("#include"), std::string::npos);
+    for (const char* word : {"extern \"C\" __global__", "_launch(const fathom_tensor* arguments", "the launch contract does not hold"})
+      EXPECT_NE(text.find(word), std::string::npos) << name << ": " << word;
+  }
+}
+
+TEST(Cuda, names_are_those_of_the_program) {
+  const std::string text = cuda_of(module_of("attention_sm80"), "sm_80").text;
+  for (const char* piece : {"const int qb = ", "float s[8][2][2];", "if (bad) {",
+                            "mma_m16n8k16_bf16(&s[n_tile][0][0], &qf[step * 4][0][0], &b[0]);", "l[u] += sum[u];"})
+    EXPECT_NE(text.find(piece), std::string::npos) << piece;
+}
+
+TEST(Cuda, every_line_of_a_statement_is_tied_to_it) {
+  for (const char* name : texts) {
+    const kernel::Module module = module_of(name);
+    const gpu::PrintedCode code = cuda_of(module, "sm_80");
+    EXPECT_EQ(code.lines.size(), static_cast<std::size_t>(std::count(code.text.begin(), code.text.end(), '\n')));
+    for (const auto& [statement, line] : kernel::lines_of(module)) {
+      // Copies and products have lines of their own; hand-overs, loops and what is taken up into another statement need not.
+      const bool has_own = std::holds_alternative<kernel::Copy>(statement->op) || std::holds_alternative<kernel::Mma>(statement->op) ||
+                           std::holds_alternative<kernel::Value>(statement->op);
+      if (has_own) EXPECT_NE(std::find(code.lines.begin(), code.lines.end(), line), code.lines.end()) << kernel::print(*statement);
+    }
+  }
+}
+
+/// The compiler's words; empty where it took the file without a spilled register.
+std::string compiled(const std::string& source, const std::string& architecture) {
+  const std::string log = source + ".log";
+  const std::string command =
+      "nvcc -std=c++17 -arch=" + architecture + " -cubin -Xptxas -v -o " + source + ".cubin " + source + " > " + log + " 2>&1";
+  const bool took = std::system(command.c_str()) == 0;
+  const std::string words = test::read_file(log);
+  const bool spills = words.find(" bytes spill stores") != std::string::npos && words.find(" 0 bytes spill stores") == std::string::npos;
+  return took && !spills ? "" : words;
+}
+
+TEST(Cuda, the_compiler_takes_it) {
+  if (std::system("nvcc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "nvcc is not installed";
+  const std::array<const char*, 5> architectures = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_120"};
+  for (std::size_t i = 0; i < texts.size(); ++i) {  // another architecture for each; tests/device/make.sh and nvcc do all of all
+    const std::string source = std::string(FATHOM_BINARY_DIR) + "/taken_" + texts[i] + ".cu";
+    std::ofstream(source) << cuda_of(module_of(texts[i]), "sm_80").text;
+    EXPECT_EQ(compiled(source, architectures[i * 2]), "") << texts[i];
   }
 }
 
