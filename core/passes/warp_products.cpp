@@ -36,6 +36,7 @@ class WarpPlacer {
 
   Result<WarpProducts> run() {
     for (kernel::Role& role : kernel_.roles) {
+      reads_ = count_reads(role.body);
       collect(role.body);
       if (refusal_) return tl::unexpected(*refusal_);
       rewrite(role.body);
@@ -93,7 +94,7 @@ class WarpPlacer {
     if (p.atom == nullptr) {
       return refuse_it(
           fmt::format("is {}x{} over {} of {} and {}; no atom of {} takes that.", m, n, k, name(a), name(b), target_.name.text()),
-          "Operands of f16 or bf16 and tiles that 16 rows, 8 columns and 16 steps divide have one.");
+          "Operands of one type (f16, bf16 or f32) and tiles that 16 rows, 8 columns and 16 steps divide have one.");
     }
     if (!is_load(p.b.name()))
       return refuse_it("has a right operand that is computed, which no ring brings to shared memory yet.",
@@ -164,7 +165,7 @@ class WarpPlacer {
   }
 
   /// Does anything but products read the tile?
-  bool others_read(Symbol tile) const { return count_reads(kernel_.roles[0].body)[tile] > uses_.at(tile); }
+  bool others_read(Symbol tile) const { return reads_.at(tile) > uses_.at(tile); }
 
   /// Axes in the order in which memory has them: neighbours stay neighbours.
   static std::vector<Expr> memory_order(const Value& load) {
@@ -269,7 +270,7 @@ class WarpPlacer {
   std::map<Expr, WarpProduct> products_;
   std::map<Symbol, Symbol> as_a_;  ///< with the atom's name
   std::set<Symbol> as_b_;
-  std::map<Symbol, int> uses_, left_;
+  std::map<Symbol, int> reads_, uses_, left_;
   std::map<Symbol, Symbol> a_names_;
   std::map<Symbol, Access> slots_, channels_;
 };
