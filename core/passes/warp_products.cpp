@@ -49,7 +49,7 @@ class WarpPlacer {
 
   void collect(const Block& block) {
     for_each_value(block, [&](const Value& v) {
-      for (const Access& target : v.targets) definitions_[target.name] = &v;
+      if (v.values.size() == 1) definitions_.insert_or_assign(v.targets[0].name, v.values[0]);
     });
     for_each_value(block, [&](const Value& v) {
       for (const Expr value : v.values) {
@@ -85,7 +85,7 @@ class WarpPlacer {
       return refuse_it(
           fmt::format("is computed in {}; the atoms of {} compute in f32.", name(kernel::storage_of(kind)), target_.name.text()),
           "Where f32 is enough, write the cast f32(…) of an operand.");
-    const DType a = half_of(p.a.name()), b = half_of(p.b.name());
+    const DType a = operand_dtype(p.a.name()), b = operand_dtype(p.b.name());
     const std::int64_t m = extent_of(p.m), n = extent_of(p.n), k = extent_of(p.k);
     for (const MatrixAtom& atom : target_.atoms) {
       const bool fits = !atom.asynchronous && atom.a == a && atom.b == b && m % atom.m == 0 && n % atom.n == 0 && k % atom.k == 0;
@@ -117,15 +117,13 @@ class WarpPlacer {
   }
   bool is_load(Symbol tile) const {
     const auto at = definitions_.find(tile);
-    if (at == definitions_.end() || at->second->values.size() != 1) return false;
-    const Expr value = at->second->values[0];
-    return value.is(Op::read) && memory_.count(value.name()) > 0;
+    return at != definitions_.end() && at->second.is(Op::read) && memory_.count(at->second.name()) > 0;
   }
   /// The 16-bit type that the tile's elements have as they lie in memory or by their last rounding; f32 where there is none.
-  DType half_of(Symbol tile) const {
+  DType operand_dtype(Symbol tile) const {
     const auto at = definitions_.find(tile);
-    if (at == definitions_.end() || at->second->values.size() != 1) return DType::f32;
-    const Expr value = at->second->values[0];
+    if (at == definitions_.end()) return DType::f32;
+    const Expr value = at->second;
     if (is_load(tile)) return memory_.at(value.name()).dtype;
     return value.is(Op::cast) && value.node().dtype != DType::real ? value.node().dtype : DType::f32;
   }
@@ -266,7 +264,7 @@ class WarpPlacer {
   Names& names_;
   WarpProducts summary_;
   std::optional<Refusal> refusal_;
-  std::map<Symbol, const Value*> definitions_;
+  std::map<Symbol, Expr> definitions_;  ///< the last one of each tile that has one value
   std::map<Expr, WarpProduct> products_;
   std::map<Symbol, Symbol> as_a_;  ///< with the atom's name
   std::set<Symbol> as_b_;

@@ -1,5 +1,7 @@
 #include "session/device_code.hpp"
 
+#include <algorithm>
+
 #include "codegen/gpu/lower.hpp"
 #include "codegen/gpu/print_cuda.hpp"
 
@@ -15,11 +17,22 @@ Result<DeviceCode> device_code(const kernel::Module& module, const Target& targe
 
 Result<DeviceCode> device_code(const Compilation& compilation) {
   const Ir& last = compilation.final_ir();
-  const std::string target = compilation.target.name.text();
-  if (last.level == Level::kernel) return device_code(last.module(), compilation.target);
-  const std::vector<Refusal>& why = compilation.record.refusals;
-  return refuse("The plan has no Kernel level on " + target + (why.empty() ? "." : ": " + why.back().reason), {target},
-                why.empty() ? "" : why.back().hint);
+  if (last.level != Level::kernel) return tl::unexpected(why_no_kernel(compilation));
+  return device_code(last.module(), compilation.target);
+}
+
+Refusal why_no_kernel(const Compilation& compilation) {
+  const std::string& target = compilation.target.name.text();
+  Refusal why{"The plan has no Kernel level on " + target, {target}, {}};
+  const std::vector<Step>& steps = compilation.record.steps;
+  const auto lowering = std::find_if(steps.begin(), steps.end(), [](const Step& step) { return step.id == "lower-to-kernel"; });
+  if (lowering == steps.end() || lowering->refusals.empty()) {
+    why.reason += ".";
+  } else {
+    why.reason += ": " + lowering->refusals.front().reason;
+    why.hint = lowering->refusals.front().hint;
+  }
+  return why;
 }
 
 }  // namespace fathom::session

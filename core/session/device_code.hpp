@@ -16,5 +16,7 @@ struct DeviceCode {
 [[nodiscard]] Result<DeviceCode> device_code(const kernel::Module&, const Target&);
 /// Of the last level; refused where that is not the Kernel level.
 [[nodiscard]] Result<DeviceCode> device_code(const Compilation&);
+/// Why a plan ends at the Tile level, and what helps.
+[[nodiscard]] Refusal why_no_kernel(const Compilation&);
 
 }  // namespace fathom::session

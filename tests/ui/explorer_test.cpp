@@ -158,6 +158,19 @@ TEST(Explorer, an_instruction_is_what_its_kernel_line_computes) {
   EXPECT_NE(kernel_lines[row].find(line.stretches.front().name), std::string_view::npos);
 }
 
+TEST(Explorer, the_code_panel_says_why_a_plan_ends_at_the_tile_level) {
+  Explorer explorer;
+  explorer.open_text("matmul.fathom",
+                     "operator matmul(a: f64[M, K], w: f64[K, N]) -> (y: f64[M, N]) { y[i,j] = sum[k](a[i,k] * w[k,j]) }\n"
+                     "dim M = 64, N = 64, K = 64\n");
+  explorer.app.document.change([](session::Session& session) { return session.set_target("sm_80"); });
+  explorer.app.view.tab = Tab::code;
+  explorer.settle();
+  const std::string shown = mirror().text_of("middle/code/label");
+  EXPECT_NE(shown.find("no Kernel level on sm_80"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("f64"), std::string::npos) << "the reason: " << shown;
+}
+
 TEST(Explorer, says_why_a_command_is_disabled_and_runs_every_other_from_the_palette) {
   Explorer explorer;
   explorer.open("softmax");

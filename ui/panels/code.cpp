@@ -9,6 +9,7 @@
 #include "mirror.hpp"
 #include "panels/nothing_shown.hpp"
 #include "panels/panels.hpp"
+#include "session/device_code.hpp"
 #include "session/text_diff.hpp"
 
 namespace fathom::ui::panels {
@@ -106,8 +107,9 @@ void code(App& app) {
   if (app.document.shown() == nullptr) return nothing_shown(app, "The code appears here as soon as the text compiles.");
   const Ir& last = app.document.shown()->compilation().final_ir();
   if (last.level != Level::kernel) {
-    widgets::wrapped("This target's back end is not part of this version: the plan ends at the Tile level.", Role::muted);
-    return widgets::wrapped("Choose the target x86-64 above to see the code of this machine.", Role::muted, Font::caption);
+    const Refusal why = session::why_no_kernel(app.document.shown()->compilation());
+    widgets::wrapped(why.reason, Role::warn);
+    return widgets::wrapped(why.hint, Role::muted, Font::caption);
   }
   const Target& target = app.document.shown()->compilation().target;
   if (!app.machine_code.request(app.document.version(), last.module(), target)) return widgets::wrapped("Making the code…", Role::muted);
