@@ -62,6 +62,46 @@ TEST(Cuda, every_line_of_a_statement_is_tied_to_it) {
   }
 }
 
+const char* two_workspaces = R"(
+dim M = 64
+module twice(x: f32[M,32]) -> (y: f32[M,32]) {
+  require x % 16 == 0 else unsupported
+  workspace first: f32[M,32]
+  workspace second: f32[M,32]
+  kernel begin {
+    work i in 0:M grid
+    axis j = j:32
+    role all warps 1 {
+      for i in work {
+        v[j] = x[i,j] else 0
+        first[i,j] = v[j] + v[j]
+        second[i,j] = v[j]
+      } } }
+  kernel finish after begin {
+    work i in 0:M grid
+    axis j = j:32
+    role all warps 1 {
+      for i in work {
+        a[j] = first[i,j] else 0
+        b[j] = second[i,j] else 0
+        y[i,j] = a[j] + b[j]
+      } } } })";
+
+TEST(Cuda, the_launcher_gives_back_what_it_took) {
+  const auto module = lang::parse_kernel(two_workspaces);
+  ASSERT_TRUE(module);
+  const std::string text = cuda_of(*module, "sm_80").text;
+  const auto count = [&text](const std::string& piece) {
+    int found = 0;
+    for (std::size_t at = text.find(piece); at != std::string::npos; at = text.find(piece, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("cudaMallocAsync("), 2);
+  EXPECT_EQ(count("cudaFreeAsync(first, on);"), 2) << "behind the last kernel, and where there is no memory for the second";
+  EXPECT_EQ(count("cudaFreeAsync(second, on);"), 1);
+  EXPECT_EQ(text.find("unsupported"), std::string::npos) << "no plan has that name";
+}
+
 /// The compiler's words; empty where it took the file without a spilled register.
 std::string compiled(const std::string& source, const std::string& architecture) {
   const std::string log = source + ".log";

@@ -53,16 +53,18 @@ class Launcher {
       for (const math::Parameter& p : *list) tensor(p, at++);
     contract();
     line("  cudaStream_t on = static_cast<cudaStream_t>(stream);");
+    std::vector<std::string> taken;
     for (const kernel::Workspace& w : module_.workspaces) {
       std::string size = std::to_string(size_in_bytes(w.dtype)) + "LL";
       for (const Expr extent : w.box) size += " * (" + host(extent) + ")";
       line(fmt::format("  void* {} = nullptr;", own(w.name)));
       check(fmt::format("cudaMallocAsync(&{}, {}, on) != cudaSuccess", own(w.name), size),
-            "there is no memory for workspace " + w.name.text());
+            "there is no memory for workspace " + w.name.text(), taken);
+      taken.push_back(fmt::format("cudaFreeAsync({}, on);", own(w.name)));
       if (w.zero) line(fmt::format("  cudaMemsetAsync({}, 0, {}, on);", own(w.name), size));
     }
     for (std::size_t k = 0; k < made_.kernels.size(); ++k) start(made_.kernels[k], module_.kernels[k]);
-    for (const kernel::Workspace& w : module_.workspaces) line(fmt::format("  cudaFreeAsync({}, on);", own(w.name)));
+    for (const std::string& free : taken) line("  " + free);
     line("  const cudaError_t failed = cudaGetLastError();");
     line("  if (failed != cudaSuccess) {");
     line("    if (error != nullptr) *error = cudaGetErrorString(failed);");
@@ -76,8 +78,9 @@ class Launcher {
 
  private:
   void line(const std::string& s) { text_ += s + "\n"; }
-  void check(const std::string& wrong, const std::string& says) {
+  void check(const std::string& wrong, const std::string& says, const std::vector<std::string>& first = {}) {
     line("  if (" + wrong + ") {");
+    for (const std::string& each : first) line("    " + each);
     line("    if (error != nullptr) *error = \"" + says + "\";");
     line("    return 1;");
     line("  }");
@@ -143,9 +146,10 @@ class Launcher {
                                      : Type::f32;
   }
   void contract() {
-    for (const kernel::Require& r : module_.requires_)
-      check("!(" + host(r.condition) + ")",
-            "the launch contract does not hold: " + fathom::print(r.condition) + "; the plan " + r.otherwise.text() + " serves then");
+    for (const kernel::Require& r : module_.requires_) {
+      const std::string otherwise = r.otherwise == Symbol("unsupported") ? "" : "; the plan " + r.otherwise.text() + " serves then";
+      check("!(" + host(r.condition) + ")", "the launch contract does not hold: " + fathom::print(r.condition) + otherwise);
+    }
   }
   void start(const ThreadKernel& k, const kernel::Kernel& from) {
     const std::string indent = from.when ? "  " : "";
