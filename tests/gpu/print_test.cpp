@@ -102,6 +102,29 @@ TEST(Cuda, the_launcher_gives_back_what_it_took) {
   EXPECT_EQ(text.find("unsupported"), std::string::npos) << "no plan has that name";
 }
 
+TEST(Cuda, accesses_are_wide_only_where_the_whole_contract_says_so) {
+  const auto wide = [](const std::string& contract) {
+    const auto module =
+        lang::parse_kernel("dim M = 8, N = runtime 64\nmodule copied(x: f32[M,N]) -> (y: f32[M,N]) {\n  require " + contract +
+                           R"( else unsupported
+  kernel rows {
+    work i in 0:M grid
+    axis j = l:32, e:4
+    role all warps 1 {
+      for i in work {
+        v[j] = x[i,j] else 0
+        y[i,j] = v[j] + 1
+      } } } })");
+    EXPECT_TRUE(module) << contract;
+    return module && cuda_of(*module, "sm_80").text.find("load_vector") != std::string::npos;
+  };
+  EXPECT_TRUE(wide("x % 16 == 0 and N % 4 == 0 and N <= 128"));
+  EXPECT_FALSE(wide("x % 16 == 0 and (N % 4 == 0 or N <= 128)"));
+  EXPECT_FALSE(wide("(x % 16 == 0 or N <= 128) and N % 4 == 0"));
+  EXPECT_FALSE(wide("x % 16 == 0 and N % 4 == 2"));
+  EXPECT_FALSE(wide("x % 8 == 0 and N % 4 == 0"));
+}
+
 /// The compiler's words; empty where it took the file without a spilled register.
 std::string compiled(const std::string& source, const std::string& architecture) {
   const std::string log = source + ".log";

@@ -7,7 +7,17 @@
 namespace fathom::gpu {
 namespace {
 constexpr std::int64_t widest_vector = 16;  // bytes of one access
+
+/// D % 8 == 0 where the condition cannot hold without it: in a conjunction, not in an alternative.
+void for_each_divisor(Expr condition, const std::function<void(Expr divided, std::int64_t by)>& found) {
+  if (condition.is(Op::logical_and))
+    for (const Expr part : condition.args()) for_each_divisor(part, found);
+  if (!condition.is(Op::eq) || constant_integer(condition.arg(1)) != 0 || !condition.arg(0).is(Op::mod)) return;
+  const auto by = constant_integer(condition.arg(0).arg(1));
+  if (by && *by > 0) found(condition.arg(0).arg(0), *by);
 }
+
+}  // namespace
 
 const KernelLowering::Memory* KernelLowering::memory(Symbol name) const {
   const auto at = memories_.find(name);
@@ -79,11 +89,8 @@ std::int64_t KernelLowering::multiple_of(Expr e) const {
     case Op::symbol: {
       std::int64_t known = 1;
       for (const kernel::Require& r : module_.requires_) {
-        visit(r.condition, [&](Expr part) {  // D % 8 == 0, in a conjunction
-          const bool says =
-              part.is(Op::eq) && constant_integer(part.arg(1)) == 0 && part.arg(0).is(Op::mod) && part.arg(0).arg(0).name() == e.name();
-          const auto by = says ? constant_integer(part.arg(0).arg(1)) : std::nullopt;
-          if (by) known = std::lcm(known, *by);
+        for_each_divisor(r.condition, [&](Expr divided, std::int64_t by) {
+          if ((divided.is(Op::dim) || divided.is(Op::symbol)) && divided.name() == e.name()) known = std::lcm(known, by);
         });
       }
       if (const auto let = lets_.find(e.name()); let != lets_.end()) known = std::lcm(known, multiple_of(let->second));
@@ -104,11 +111,8 @@ std::int64_t KernelLowering::multiple_of(Expr e) const {
 bool KernelLowering::aligned(Symbol tensor, std::int64_t bytes) const {
   bool known = false;
   for (const kernel::Require& r : module_.requires_) {
-    visit(r.condition, [&](Expr part) {
-      const bool says = part.is(Op::eq) && constant_integer(part.arg(1)) == 0 && part.arg(0).is(Op::mod) &&
-                        part.arg(0).arg(0).is(Op::read) && part.arg(0).arg(0).name() == tensor;
-      const auto by = says ? constant_integer(part.arg(0).arg(1)) : std::nullopt;
-      known = known || (by && *by % bytes == 0);
+    for_each_divisor(r.condition, [&](Expr divided, std::int64_t by) {
+      known = known || (divided.is(Op::read) && divided.name() == tensor && by % bytes == 0);
     });
   }
   return known;
