@@ -260,6 +260,64 @@ TEST(LaneMode, missing_waits_are_found) {
   EXPECT_NE(fault_of(late, module, c), "");
 }
 
+/// The sums of eight tiles, taken twice: loops over one ring, one inside of another and one behind it.
+Case sums_of_tiles() {
+  Case c;
+  c.in[sym("x")] = noise(DType::f32, {64, 32}, 7);
+  c.result = sym("y");
+  for (std::int64_t at = 0; at < 8 * 32; ++at) {
+    double sum = 0;
+    for (std::int64_t tile = 0; tile < 8; ++tile) sum += c.in[sym("x")].data[static_cast<std::size_t>(tile * 8 * 32 + at)];
+    c.expected.push_back(sum * 4);
+  }
+  return c;
+}
+
+std::string with_one_ring(int depth, bool staged) {
+  const std::string load = staged ? " @0.4" : "", receive = staged ? " @" + std::to_string(depth - 1) + ".3" : "",
+                    rest = staged ? " @" + std::to_string(depth - 1) + ".5" : "";
+  const auto loop = [&](const std::string& variable, const std::string& sum) {
+    return "for " + variable + " in [all 0:8] carry(" + sum + "[r,j] = 0) {\n" +                  //
+           "fill = acquire R" + load + "\n" +                                                     //
+           "token = copy fill[r,j] <- x[" + variable + " * 8 + r,j]" + load + "\n" +              //
+           "publish R after token" + load + "\n" +                                                //
+           "slot = receive R" + receive + "\n" +                                                  //
+           sum + "[r,j] = " + sum + "[r,j] + slot[r,j]" + rest + "\nrelease R" + rest + "\n}\n";  //
+  };
+  return "module sums(x: f32[64,32]) -> (y: f32[8,32]) {\n  require x % 16 == 0 else unsupported\n  kernel sums {\n"
+         "work t in 0:1 grid\naxis r = w:4, u:2\naxis j = j:32\n"
+         "channel R: f32[8,32] depth " +
+         std::to_string(depth) + " from all to all\nrole all warps 4 {\nfor t in work {\nfor o in [all 0:3] carry(s[r,j] = 0) {\n" +
+         loop("i", "a") + "s[r,j] = s[r,j] + a[r,j]\n}\n" + loop("k", "b") + "y[r,j] = s[r,j] + b[r,j]\n} } } }";
+}
+
+TEST(LaneMode, a_ring_serves_loop_after_loop) {
+  const Case c = sums_of_tiles();
+  for (const auto& [depth, staged] :
+       {std::pair(1, false), std::pair(2, false), std::pair(3, false), std::pair(2, true), std::pair(3, true)}) {
+    const auto module = lang::parse_kernel(with_one_ring(depth, staged));
+    ASSERT_TRUE(module) << with_one_ring(depth, staged);
+    const auto made = gpu::lower(*module, *target_named("sm_80"));
+    ASSERT_TRUE(made) << made.error().reason;
+    EXPECT_EQ(fault_of(*made, *module, c), "") << depth << " slots, " << staged;
+    if (depth == 1) {
+      EXPECT_NE(fault_of(without_call(*made, "wait_for_workgroup", 0), *module, c), "") << "the only slot may still be read";
+    }
+    if (!staged) continue;
+    gpu::ThreadModule counts_on = *made;  // as if the loads behind the end were items
+    int left_out = 0;
+    each_statement(counts_on.kernels[0].body, [&](gpu::ThreadBlock& block, std::size_t i) {
+      const auto* a = std::get_if<gpu::Assign>(&block[i].op);
+      if (a == nullptr || a->place != symbol(sym("R_filled")) || a->value != symbol(sym("R_taken"))) return false;
+      block[i].op = gpu::Comment{"left out"};
+      ++left_out;
+      return false;
+    });
+    EXPECT_EQ(left_out, 2);
+    EXPECT_NE(fault_of(counts_on, *module, c), "") << depth;
+  }
+}
+
 TEST(LaneMode, what_leaves_its_extents_is_found) {
   std::string text = test::read_file(test::in_project("tests/kernel/texts/attention_sm80.kernel"));
   const auto with = [&](const std::string& from, const std::string& to) {

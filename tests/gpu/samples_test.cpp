@@ -17,7 +17,7 @@ struct Sample {
   std::map<std::string, std::string> types;  ///< replaced in the text
 };
 
-std::shared_ptr<const session::Compilation> compiled(const Sample& s, const char* target) {
+std::shared_ptr<const session::Compilation> compiled(const Sample& s, const char* target, const Trace& trace = {}) {
   session::Inputs inputs;
   inputs.file_name = s.name;
   inputs.source = test::read_sample(s.name);
@@ -27,6 +27,7 @@ std::shared_ptr<const session::Compilation> compiled(const Sample& s, const char
   }
   inputs.dims = s.dims;
   inputs.target = target;
+  inputs.trace = trace;
   const auto made = session::compile(inputs);
   if (made) return *made;
   ADD_FAILURE() << s.name << ": " << render(made.error(), s.name, inputs.source);
@@ -88,6 +89,29 @@ TEST(SamplesInLanes, are_what_their_text_says_on_ampere) {
     for (const char* family : {"gaussian", "large", "descending", "all-equal"})
       EXPECT_EQ(fault_of(*c, family), "") << s.name << " on " << family;
   }
+}
+
+TEST(SamplesInLanes, are_right_whatever_is_chosen_for_warps_and_stages) {
+  const Sample small[] = {{"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 70}, {"T", 200}}, {{"f32", "bf16"}}},
+                          {"matmul_bias_gelu", {{"M", 64}, {"N", 64}, {"K", 640}}, {}}};
+  int tried = 0;
+  for (const Sample& s : small) {
+    const auto usual = compiled(s, "sm_80");
+    ASSERT_TRUE(usual);
+    for (const Decision& d : usual->record.decisions) {
+      if (d.kind != "warps" && d.kind != "stages") continue;
+      for (const Alternative& each : d.alternatives) {
+        if (each.choice == d.choice || each.refused) continue;
+        Trace trace;
+        trace.entries = {{d.site, each.choice, false, Origin::by_user}};
+        const auto c = compiled(s, "sm_80", trace);
+        ASSERT_TRUE(c);
+        EXPECT_EQ(fault_of(*c, "gaussian"), "") << s.name << ": " << d.site << " = " << each.choice;
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GE(tried, 4);
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ void KernelLowering::lower_statement(const kernel::Statement& s) {
                  [&](const kernel::Copy& c) { lower_copy(c); },
                  [&](const kernel::Mma& m) { lower_mma(m); },
                  [&](const kernel::Await&) {},  // a product of these atoms is done when it is issued
-                 [&](const kernel::Acquire& a) { lower_acquire(a, false); },
+                 [&](const kernel::Acquire& a) { lower_acquire(a, loops_ > 0 || ring(a.channel).used); },
                  [&](const kernel::Publish& p) { lower_publish(p); },
                  [&](const kernel::Receive& r) { lower_receive(r, 0); },
                  [&](const kernel::Release&) {},
@@ -198,6 +198,7 @@ void KernelLowering::lower_for(const kernel::For& f) {
     loop.lo = element(f.ranges[range].lo, {}).expr;
     loop.hi = element(f.ranges[range].hi, {}).expr;
     if (not_negative(loop.lo)) not_negative_.insert(loop.variable);
+    ++loops_;
     loop.body = inside([&] {
       scalars_[f.variable] = {symbol(loop.variable), Type::i32};
       for (std::size_t tag = 0; tag < f.ranges.size(); ++tag) {
@@ -205,6 +206,7 @@ void KernelLowering::lower_for(const kernel::For& f) {
       }
       for (const kernel::Placed& placed : kernel::body_in(f, range)) statement(*placed.statement);
     });
+    --loops_;
     names_.release(loop.variable);
     emit({loop});
   }

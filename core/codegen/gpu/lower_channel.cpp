@@ -54,10 +54,13 @@ void KernelLowering::next_slot(Symbol slot, Ring& r, Symbol counter) {
   slots_of_[slot] = r.channel->name;
 }
 
+/// `wait_first`: somebody may still read the slot.
 void KernelLowering::lower_acquire(const kernel::Acquire& a, bool wait_first) {
   if (wait_first) emit({Do{call_of("wait_for_workgroup", {})}});
   Ring& r = ring(a.channel);
   r.copies = false;
+  r.used = true;
+  ++r.in_flight;
   next_slot(a.slot, r, r.filled);
 }
 
@@ -71,6 +74,7 @@ void KernelLowering::lower_receive(const kernel::Receive& a, std::int64_t younge
   Ring& r = ring(a.channel);
   if (r.copies) emit({Do{call_of("wait_for_copies", {number(younger)})}});
   emit({Do{call_of("wait_for_workgroup", {})}});
+  --r.in_flight;
   next_slot(a.slot, r, r.taken);
 }
 

@@ -157,6 +157,14 @@ void KernelLowering::lower_staged(const kernel::For& f) {
   std::vector<const kernel::Statement*> trip;
   for (const Item& item : trips[0]) trip.push_back(item.statement);
   const Waits waits = waits_in(by_order, trip, last);
+  std::vector<Ring*> rings;
+  for (const kernel::Statement* s : loads)
+    if (const auto* a = std::get_if<kernel::Acquire>(&s->op)) rings.push_back(&ring(a->channel));
+  const bool in_flight = std::any_of(rings.begin(), rings.end(), [](const Ring* r) { return r->in_flight != 0; });
+  if (in_flight) refused("items are in flight before the loop over `" + name + "`, which has no form on this target yet", {name});
+  // The waits are those of rings that nobody reads at the beginning.
+  const bool again = loops_ > 0 || std::any_of(rings.begin(), rings.end(), [](const Ring* r) { return r->used; });
+  if (again) emit({Do{call_of("wait_for_workgroup", {})}});
   for (int stage = 0; stage < last; ++stage) load_group(by_order, first == number(0) ? number(stage) : first + number(stage), {});
   for (std::size_t range = 0; range < bodies.size(); ++range) {
     Loop loop;
@@ -164,6 +172,7 @@ void KernelLowering::lower_staged(const kernel::For& f) {
     loop.lo = element(f.ranges[range].lo, {}).expr;
     loop.hi = element(f.ranges[range].hi, {}).expr;
     if (not_negative(loop.lo)) not_negative_.insert(loop.variable);
+    ++loops_;
     loop.body = inside([&] {
       scalars_[f.variable] = {symbol(loop.variable), Type::i32};
       for (const kernel::TaggedRange& r : f.ranges)
@@ -181,10 +190,16 @@ void KernelLowering::lower_staged(const kernel::For& f) {
         if (i < items.size()) placed_statement(*items[i++].statement, waits);
       }
     });
+    --loops_;
     names_.release(loop.variable);
     emit({loop});
   }
-  emit({Do{call_of("wait_for_copies", {number(0)})}});  // those behind the end: nothing is on its way when its memory is another's
+  // Loads behind the end: nothing is on its way when its memory is another's, and nobody will receive them.
+  emit({Do{call_of("wait_for_copies", {number(0)})}});
+  for (Ring* r : rings) {
+    r->in_flight = 0;
+    if (r->depth > 1) emit({Assign{symbol(r->filled), symbol(r->taken)}});
+  }
 }
 
 void KernelLowering::placed_statement(const kernel::Statement& s, const Waits& waits) {

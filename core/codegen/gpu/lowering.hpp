@@ -140,6 +140,8 @@ class KernelLowering {
     std::int64_t depth = 1, elements = 0;  ///< of a slot
     Symbol memory, filled, taken;          ///< counters where there are several slots
     bool copies = false;                   ///< filled by copies, since its last acquire
+    bool used = false;                     ///< by what is lowered so far
+    std::int64_t in_flight = 0;            ///< items that are acquired and not received
   };
   void declare_channels();
   Ring& ring(const kernel::Access& channel);
@@ -205,6 +207,7 @@ class KernelLowering {
   std::map<Symbol, Expr> lets_;        ///< of the text: what a name is a multiple of
   std::set<Symbol> not_negative_;      ///< variables of the program
   int reductions_ = 0;
+  int loops_ = 0;              ///< around what is lowered, the work loop aside
   bool scratch_used_ = false;  ///< shared memory that a reduction across warps has used: the next one waits first
 };
 
