@@ -59,15 +59,32 @@ void Process::run_op(const Step& step, const kernel::Mma& mma) {
   if (!acc.stored && !mask_) frame_.binding(acc.slot) = {};
 }
 
+namespace {
+/// The names as they were at the issue, until the end of the scope. Given back after a fault, too: a token among its own names would keep
+/// itself alive.
+class NamesAtIssue {
+ public:
+  NamesAtIssue(Frame& frame, Bindings& names) : frame_(frame), names_(names) { frame_.exchange(names_); }
+  ~NamesAtIssue() { frame_.exchange(names_); }
+  NamesAtIssue(const NamesAtIssue&) = delete;
+  NamesAtIssue& operator=(const NamesAtIssue&) = delete;
+
+ private:
+  Frame& frame_;
+  Bindings& names_;
+};
+}  // namespace
+
 void Process::advance(Token& token, Token::Progress to) {
   if (token.progress >= to) return;
-  frame_.exchange(token.names);
-  Evaluation evaluation(frame_, token.step->formula, fill_of(*token.step));
-  if (token.progress == Token::Progress::issued) token.values = right_sides(evaluation, *token.step);
-  token.progress = to;
   const bool is_copy = std::holds_alternative<kernel::Copy>(token.step->from->op);
-  if (is_copy && to == Token::Progress::landed) store(evaluation, *token.step, token.step->targets[0], token.values[0]);
-  frame_.exchange(token.names);
+  {
+    const NamesAtIssue as_issued(frame_, token.names);
+    Evaluation evaluation(frame_, token.step->formula, fill_of(*token.step));
+    if (token.progress == Token::Progress::issued) token.values = right_sides(evaluation, *token.step);
+    token.progress = to;
+    if (is_copy && to == Token::Progress::landed) store(evaluation, *token.step, token.step->targets[0], token.values[0]);
+  }
   if (!is_copy || to == Token::Progress::landed) token.names.clear();
 }
 

@@ -64,7 +64,11 @@ struct Trace {
 struct Tracing {
   std::size_t left = 0;
   Expr unknown;
-  bool spend() { return left > 0 && left-- > 0; }
+  bool spend() {
+    if (left == 0) return false;
+    --left;
+    return true;
+  }
 };
 
 class Tracer {

@@ -220,7 +220,7 @@ std::string picture(const Layout& layout, const std::vector<Part>& rows, const s
       if (held != nullptr) {
         const auto& first = held->front();
         cell = std::to_string(first.lane) + ":" + std::to_string(first.reg);
-        if (places.warps > 1) cell = std::to_string(first.warp) + "/" + cell;
+        if (places.warps > 1) cell.insert(0, std::to_string(first.warp) + "/");
       }
       widest = std::max(widest, cell.size());
       cells.push_back(cell);

@@ -163,7 +163,7 @@ class Launcher {
     }
     std::int64_t bytes = 0;
     (void)dynamic_offsets(k, bytes);
-    constexpr std::int64_t without_asking = 48 * 1024;
+    constexpr std::int64_t without_asking = 49152;
     const std::string& name = k.name.text();
     if (bytes > without_asking)
       line(fmt::format("{}    cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", indent, name, bytes));

@@ -16,7 +16,7 @@ void refused(std::string reason, std::vector<std::string> nodes, std::string hin
 
 // ---- names ----
 
-Symbol CNames::free_name(std::string like) {
+Symbol CNames::free_name(const std::string& like) {
   std::string name;
   for (const char c : like) {
     if (c == '\'') {

@@ -27,7 +27,7 @@ class CNames {
   void release(Symbol name) { taken_.erase(name.text()); }
 
  private:
-  Symbol free_name(std::string like);
+  Symbol free_name(const std::string& like);
   std::set<std::string> taken_;
   std::map<Symbol, Symbol> known_;
 };
