@@ -25,17 +25,6 @@ struct Product {
   Expr a, b;
 };
 
-std::int64_t extent_of(const kernel::Kernel& k, Symbol axis) {
-  const kernel::TileAxis* found = kernel::find_axis(k, axis);
-  return found == nullptr ? 0 : constant_integer(kernel::extent(*found)).value_or(0);
-}
-
-bool plain_axes(Expr access, std::size_t count) {
-  return access.args().size() == count && std::all_of(access.args().begin(), access.args().end(), [](Expr e) { return e.is(Op::index); });
-}
-
-Symbol other_axis(Expr access, Symbol axis) { return access.arg(0) == index(axis) ? access.arg(1).name() : access.arg(0).name(); }
-
 /// Which operand is which: n is the accumulator's last axis.
 std::optional<Product> product_of(const Contraction& c, const std::vector<Expr>& acc) {
   if (acc.size() != 2 || !acc[0].is(Op::index) || !acc[1].is(Op::index) || !plain_axes(c.left, 2) || !plain_axes(c.right, 2))

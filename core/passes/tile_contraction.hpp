@@ -2,6 +2,8 @@
 // again from scalar code.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "ir/kernel.hpp"
@@ -18,6 +20,19 @@ struct Contraction {
     if (e == index(axis)) return true;
   }
   return false;
+}
+
+[[nodiscard]] inline bool plain_axes(Expr access, std::size_t count) {
+  return access.args().size() == count && std::all_of(access.args().begin(), access.args().end(), [](Expr e) { return e.is(Op::index); });
+}
+/// Of an access of two plain axes.
+[[nodiscard]] inline Symbol other_axis(Expr access, Symbol axis) {
+  return access.arg(0) == index(axis) ? access.arg(1).name() : access.arg(0).name();
+}
+/// 0 where the kernel has no such axis, or none of a fixed extent.
+[[nodiscard]] inline std::int64_t extent_of(const kernel::Kernel& k, Symbol axis) {
+  const kernel::TileAxis* found = kernel::find_axis(k, axis);
+  return found == nullptr ? 0 : constant_integer(kernel::extent(*found)).value_or(0);
 }
 
 /// Is the node sum[k](A[..k..] * B[..k..])?

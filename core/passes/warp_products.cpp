@@ -25,10 +25,6 @@ struct WarpProduct {
   Symbol use;  ///< the kernel's name of the atom
 };
 
-Symbol other_axis(Expr access, Symbol axis) { return access.arg(0) == index(axis) ? access.arg(1).name() : access.arg(0).name(); }
-
-bool of_two_axes(Expr access) { return access.args().size() == 2 && access.arg(0).is(Op::index) && access.arg(1).is(Op::index); }
-
 class WarpPlacer {
  public:
   WarpPlacer(kernel::Kernel& k, const Memory& memory, const kernel::Kinds& kinds, const Target& target, Names& names)
@@ -66,7 +62,7 @@ class WarpPlacer {
     const auto refuse_it = [&](const std::string& why, const std::string& hint) {
       refusal_ = Refusal{"The product " + result + " " + why, {result}, hint};
     };
-    if (!of_two_axes(c.left) || !of_two_axes(c.right) || v.targets.size() != 1)
+    if (!plain_axes(c.left, 2) || !plain_axes(c.right, 2) || v.targets.size() != 1)
       return refuse_it("is no product of two matrices.", "The Tile level and its costs are complete.");
     const std::vector<Expr>& target = v.targets[0].subscripts;
     WarpProduct p;
@@ -86,7 +82,7 @@ class WarpPlacer {
           fmt::format("is computed in {}; the atoms of {} compute in f32.", name(kernel::storage_of(kind)), target_.name.text()),
           "Where f32 is enough, write the cast f32(…) of an operand.");
     const DType a = operand_dtype(p.a.name()), b = operand_dtype(p.b.name());
-    const std::int64_t m = extent_of(p.m), n = extent_of(p.n), k = extent_of(p.k);
+    const std::int64_t m = extent_of(kernel_, p.m), n = extent_of(kernel_, p.n), k = extent_of(kernel_, p.k);
     for (const MatrixAtom& atom : target_.atoms) {
       const bool fits = !atom.asynchronous && atom.a == a && atom.b == b && m % atom.m == 0 && n % atom.n == 0 && k % atom.k == 0;
       if (fits && p.atom == nullptr) p.atom = &atom;
@@ -111,10 +107,6 @@ class WarpPlacer {
     summary_.atom_rows = std::max<std::int64_t>(summary_.atom_rows, p.atom->m);
   }
 
-  std::int64_t extent_of(Symbol axis) const {
-    const kernel::TileAxis* found = kernel::find_axis(kernel_, axis);
-    return found == nullptr ? 0 : constant_integer(kernel::extent(*found)).value_or(0);
-  }
   bool is_load(Symbol tile) const {
     const auto at = definitions_.find(tile);
     return at != definitions_.end() && at->second.is(Op::read) && memory_.count(at->second.name()) > 0;
@@ -184,7 +176,7 @@ class WarpPlacer {
     const Symbol fill = names_.fresh(tile.text() + ".fill"), slot = names_.fresh(tile.text() + ".slot"),
                  token = names_.fresh(tile.text() + ".copy");
     std::vector<Expr> box;
-    for (const Expr axis : axes) box.push_back(number(extent_of(axis.name())));
+    for (const Expr axis : axes) box.push_back(number(extent_of(kernel_, axis.name())));
     kernel_.channels.push_back({channel.name, Symbol(), dtype, box, number(1), own_role, own_role});
     summary_.rings.push_back(tile.text());
     add(kernel::Acquire{fill, channel});
@@ -223,7 +215,7 @@ class WarpPlacer {
       const WarpProduct& p = products_.at(node);
       const Access& target = v.targets[0];
       const bool tile =
-          memory_.count(target.name) == 0 && of_two_axes(read(target.name, target.subscripts)) && target.subscripts[0] == index(p.m);
+          memory_.count(target.name) == 0 && plain_axes(read(target.name, target.subscripts), 2) && target.subscripts[0] == index(p.m);
       const bool added = value.is(Op::add) && (value.arg(0) == node || value.arg(1) == node);
       whole = tile && nodes.size() == 1 && (value == node || added);
       const Access acc = whole ? target : Access{names_.fresh(target.name.text() + ".product"), {index(p.m), index(p.n)}};

@@ -193,23 +193,28 @@ void KernelLowering::lower_for(const kernel::For& f) {
   if (kernel::has_stages(f)) return lower_staged(f);
   for (const kernel::Carry& c : f.carry) define(c.value, c.initial, {});
   for (std::size_t range = 0; range < f.ranges.size(); ++range) {
-    Loop loop;
-    loop.variable = names_.fresh(f.variable.text());
-    loop.lo = element(f.ranges[range].lo, {}).expr;
-    loop.hi = element(f.ranges[range].hi, {}).expr;
-    if (not_negative(loop.lo)) not_negative_.insert(loop.variable);
-    ++loops_;
-    loop.body = inside([&] {
-      scalars_[f.variable] = {symbol(loop.variable), Type::i32};
-      for (std::size_t tag = 0; tag < f.ranges.size(); ++tag) {
-        if (!f.ranges[tag].tag.empty()) scalars_[f.ranges[tag].tag] = {boolean(f.ranges[tag].tag == f.ranges[range].tag), Type::boolean};
-      }
+    range_loop(f, range, [&] {
       for (const kernel::Placed& placed : kernel::body_in(f, range)) statement(*placed.statement);
     });
-    --loops_;
-    names_.release(loop.variable);
-    emit({loop});
   }
+}
+
+void KernelLowering::range_loop(const kernel::For& f, std::size_t range, const std::function<void()>& body) {
+  Loop loop;
+  loop.variable = names_.fresh(f.variable.text());
+  loop.lo = element(f.ranges[range].lo, {}).expr;
+  loop.hi = element(f.ranges[range].hi, {}).expr;
+  if (not_negative(loop.lo)) not_negative_.insert(loop.variable);
+  ++loops_;
+  loop.body = inside([&] {
+    scalars_[f.variable] = {symbol(loop.variable), Type::i32};
+    for (const kernel::TaggedRange& r : f.ranges)
+      if (!r.tag.empty()) scalars_[r.tag] = {boolean(r.tag == f.ranges[range].tag), Type::boolean};
+    body();
+  });
+  --loops_;
+  names_.release(loop.variable);
+  emit({loop});
 }
 
 /// On parts that warps hold: each warp by itself.

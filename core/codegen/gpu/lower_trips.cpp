@@ -167,16 +167,8 @@ void KernelLowering::lower_staged(const kernel::For& f) {
   if (again) emit({Do{call_of("wait_for_workgroup", {})}});
   for (int stage = 0; stage < last; ++stage) load_group(by_order, first == number(0) ? number(stage) : first + number(stage), {});
   for (std::size_t range = 0; range < bodies.size(); ++range) {
-    Loop loop;
-    loop.variable = names_.fresh(name);
-    loop.lo = element(f.ranges[range].lo, {}).expr;
-    loop.hi = element(f.ranges[range].hi, {}).expr;
-    if (not_negative(loop.lo)) not_negative_.insert(loop.variable);
-    ++loops_;
-    loop.body = inside([&] {
-      scalars_[f.variable] = {symbol(loop.variable), Type::i32};
-      for (const kernel::TaggedRange& r : f.ranges)
-        if (!r.tag.empty()) scalars_[r.tag] = {boolean(r.tag == f.ranges[range].tag), Type::boolean};
+    range_loop(f, range, [&] {
+      const Expr iteration = scalars_.at(f.variable).expr;
       const std::vector<Item>& items = trips[range];
       for (const kernel::Statement* let : lets) {
         const auto& l = std::get<kernel::Let>(let->op);
@@ -186,13 +178,10 @@ void KernelLowering::lower_staged(const kernel::For& f) {
       for (std::size_t i = 0; i < items.size();) {
         std::vector<const kernel::Statement*> group;
         while (i < items.size() && items[i].load) group.push_back(items[i++].statement);
-        if (!group.empty()) load_group(group, symbol(loop.variable) + number(last), waits);
+        if (!group.empty()) load_group(group, iteration + number(last), waits);
         if (i < items.size()) placed_statement(*items[i++].statement, waits);
       }
     });
-    --loops_;
-    names_.release(loop.variable);
-    emit({loop});
   }
   // Loads behind the end: nothing is on its way when its memory is another's, and nobody will receive them.
   emit({Do{call_of("wait_for_copies", {number(0)})}});

@@ -78,6 +78,7 @@ class KernelLowering {
   void lower_let_as(const kernel::Let& l, Symbol name);
   void lower_if(const kernel::If& i);
   void lower_for(const kernel::For& f);
+  void range_loop(const kernel::For& f, std::size_t range, const std::function<void()>& body);  ///< the trips of one range
   void lower_when(const kernel::When& w);
   void emit(ThreadStatement s) {
     if (s.made_for == nullptr) s.made_for = present_;
