@@ -38,6 +38,7 @@ struct MatrixAtom {
   int issuing_lanes = 1;  ///< lanes that issue it together
   bool asynchronous = false;
   bool quiet_operands = false;  ///< no register operand is written while one is in flight
+  bool b_rows_are_k = false;    ///< B in shared memory: a row of memory is one step along k, else one column
   bool ragged = false;          ///< also does edges smaller than m x n, at the price of whole ones
   double fill = 0;              ///< steps along k that loading, draining and storing the accumulator take the time of
   Fragment a_fragment, b_fragment, accumulator_fragment;  ///< of operands whose home is registers; empty elsewhere

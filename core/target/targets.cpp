@@ -172,6 +172,7 @@ MatrixAtom wgmma(int n, DType operand, bool a_in_registers, bool b_transposed) {
   atom.a = atom.b = operand;
   atom.a_home = a_in_registers ? Home::registers : Home::shared;
   atom.b_home = Home::shared;
+  atom.b_rows_are_k = b_transposed;
   atom.accumulator_home = Home::registers;
   atom.issuing_lanes = 128;  // one warpgroup
   atom.asynchronous = true;

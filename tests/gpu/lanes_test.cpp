@@ -231,7 +231,7 @@ bool calls(const gpu::ThreadStatement& s, const char* function) {
 gpu::ThreadModule without_call(gpu::ThreadModule made, const char* function, int which) {
   int seen = 0;
   bool done = false;
-  each_statement(made.kernels[0].body, [&](gpu::ThreadBlock& block, std::size_t i) {
+  each_statement(made.kernels[0].roles[0].body, [&](gpu::ThreadBlock& block, std::size_t i) {
     if (done || !calls(block[i], function) || seen++ != which) return done;
     block.erase(block.begin() + static_cast<std::ptrdiff_t>(i));
     return done = true;
@@ -252,7 +252,7 @@ TEST(LaneMode, missing_waits_are_found) {
   }
   EXPECT_NE(fault_of(without_call(*made, "commit_copies", 1), module, c), "") << "K of the first trip is in the group of V";
   gpu::ThreadModule late = *made;  // one group more may be on its way
-  each_statement(late.kernels[0].body, [&](gpu::ThreadBlock& block, std::size_t i) {
+  each_statement(late.kernels[0].roles[0].body, [&](gpu::ThreadBlock& block, std::size_t i) {
     if (auto* d = std::get_if<gpu::Do>(&block[i].op); d != nullptr && calls(block[i], "wait_for_copies"))
       d->call = call(d->call.name(), {}, {d->call.arg(0) + number(1)});
     return false;
@@ -306,7 +306,7 @@ TEST(LaneMode, a_ring_serves_loop_after_loop) {
     if (!staged) continue;
     gpu::ThreadModule counts_on = *made;  // as if the loads behind the end were items
     int left_out = 0;
-    each_statement(counts_on.kernels[0].body, [&](gpu::ThreadBlock& block, std::size_t i) {
+    each_statement(counts_on.kernels[0].roles[0].body, [&](gpu::ThreadBlock& block, std::size_t i) {
       const auto* a = std::get_if<gpu::Assign>(&block[i].op);
       if (a == nullptr || a->place != symbol(sym("R_filled")) || a->value != symbol(sym("R_taken"))) return false;
       block[i].op = gpu::Comment{"left out"};
@@ -331,7 +331,7 @@ TEST(LaneMode, what_leaves_its_extents_is_found) {
   };
   const kernel::Module module = text_of("attention_sm80");
   gpu::ThreadModule always = *gpu::lower(module, *target_named("sm_80"));  // copies without a question
-  each_statement(always.kernels[0].body, [&](gpu::ThreadBlock& block, std::size_t at) {
+  each_statement(always.kernels[0].roles[0].body, [&](gpu::ThreadBlock& block, std::size_t at) {
     if (auto* d = std::get_if<gpu::Do>(&block[at].op); d != nullptr && calls(block[at], "copy_async"))
       d->call = call(d->call.name(), {}, {d->call.arg(0), d->call.arg(1), boolean(true)});
     return false;

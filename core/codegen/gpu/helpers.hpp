@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "target/target.hpp"
+
 namespace fathom::gpu {
 
 struct Helper {
@@ -16,6 +18,10 @@ struct Helper {
 
 /// CUDA C++ for compute capability 8.0 and later, without includes.
 [[nodiscard]] const std::vector<Helper>& cuda_helpers();
+/// Of kernels with roles: barriers, the copy engine, products of a warpgroup.
+[[nodiscard]] const std::vector<Helper>& asynchronous_helpers();
+/// The function that an asynchronous atom is called by.
+[[nodiscard]] std::string product_of_warpgroup(const MatrixAtom&);
 /// The texts of these helpers and of what they need, in the order of the table.
 [[nodiscard]] std::string helper_texts(const std::vector<Helper>&, const std::set<std::string>& used);
 

@@ -43,7 +43,8 @@ void LaneMachine::run(std::int64_t workgroup) {
   };
   for (const Variable& v : kernel_.shared) shared(v.name, v.type, count(v.extents), v.extents);
   for (const ThreadKernel::DynamicShared& d : kernel_.dynamic_shared) shared(d.name, d.type, d.elements, {d.elements});
-  block(kernel_.body, Mask(lanes_, true));
+  block(kernel_.setup, Mask(lanes_, true));
+  block(kernel_.roles[0].body, Mask(lanes_, true));
   for (const Copy& copy : copies_) fault("nothing waits for a copy to `" + copy.to.memory->name + "`");
 }
 
@@ -72,6 +73,7 @@ void LaneMachine::statement(const ThreadStatement& s, const Mask& mask) {
                  [&](const Declare& d) { declare(d, mask); },
                  [&](const gpu::Assign& a) { store(place(a.place, mask), value(a.value, mask), mask); },
                  [&](const Loop& l) { loop(l, mask); },
+                 [&](const While&) { fault("a loop without a count is not run yet"); },
                  [&](const Branch& b) { branch(b, mask); },
                  [&](const Do& d) { (void)call(d.call, mask); },
                  [&](const Comment&) {},

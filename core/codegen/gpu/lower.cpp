@@ -102,7 +102,7 @@ ThreadKernel KernelLowering::run() {
   parameters();
   result_.name = names_.fresh(kernel_.name.text());
   result_.threads = layouts_.places.warps * layouts_.places.lanes;
-  result_.body = inside([&] { role(r); });
+  result_.roles.push_back({r.name, 0, 1, layouts_.places.warps, inside([&] { role(r); })});
   return result_;
 }
 
@@ -250,6 +250,7 @@ std::int64_t size_in_bytes(Type type) {
       return 2;
     case Type::i64:
     case Type::f64:
+    case Type::barrier:
       return 8;
     default:
       return 4;
@@ -257,12 +258,17 @@ std::int64_t size_in_bytes(Type type) {
 }
 
 std::vector<std::int64_t> dynamic_offsets(const ThreadKernel& k, std::int64_t& bytes) {
-  constexpr std::int64_t alignment = 128;
+  const auto up = [](std::int64_t place, std::int64_t alignment) { return (place + alignment - 1) / alignment * alignment; };
+  constexpr std::int64_t least = 128;
   std::vector<std::int64_t> offsets;
   bytes = 0;
   for (const ThreadKernel::DynamicShared& each : k.dynamic_shared) {
-    offsets.push_back(bytes);
-    bytes += (each.elements * size_in_bytes(each.type) + alignment - 1) / alignment * alignment;
+    const auto first = std::find_if(k.dynamic_shared.begin(), k.dynamic_shared.end(),
+                                    [&](const ThreadKernel::DynamicShared& d) { return !each.alias.empty() && d.name == each.alias; });
+    const auto number = static_cast<std::size_t>(first - k.dynamic_shared.begin());
+    const bool alone = number >= offsets.size();  // what it lies over stands in front of it
+    offsets.push_back(alone ? up(bytes, each.alignment) : offsets[number]);
+    bytes = std::max(bytes, up(offsets.back() + each.elements * size_in_bytes(each.type), least));
   }
   return offsets;
 }

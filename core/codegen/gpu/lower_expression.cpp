@@ -5,7 +5,7 @@
 
 namespace fathom::gpu {
 
-bool is_float(Type type) { return type >= Type::f32; }
+bool is_float(Type type) { return type >= Type::f32 && type != Type::barrier; }
 bool is_integer(Type type) { return type == Type::i32 || type == Type::i64; }
 
 Type type_of(DType dtype) {

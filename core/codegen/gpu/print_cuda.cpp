@@ -32,7 +32,8 @@ class Printer {
   }
 
   void kernel(const ThreadKernel& k) {
-    find_assigned(k.body);
+    find_assigned(k.setup);
+    for (const ThreadRole& role : k.roles) find_assigned(role.body);
     std::string parameters;
     for (const ThreadParameter& p : k.parameters) {
       const std::string type = word(p.variable.type);
@@ -40,20 +41,47 @@ class Printer {
       parameters += p.pointer ? (p.constant ? "const " : "") + type + "* __restrict__ " : type + " ";
       parameters += p.variable.name.text();
     }
+    for (const TensorMap& map : k.maps) {
+      used.insert("tensor_map");
+      parameters += (parameters.empty() ? "" : ", ") + std::string("const __grid_constant__ tensor_map ") + map.name.text();
+    }
     line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", k.threads, k.name.text(), parameters));
     ++depth_;
     for (const Variable& v : k.shared) line("__shared__ " + declared(v) + ";");
     std::int64_t bytes = 0;
     const std::vector<std::int64_t> offsets = dynamic_offsets(k, bytes);
-    if (bytes > 0) line("extern __shared__ __align__(128) unsigned char shared_memory[];");
+    std::int64_t alignment = 128;
+    for (const ThreadKernel::DynamicShared& d : k.dynamic_shared) alignment = std::max(alignment, d.alignment);
+    if (bytes > 0) line(fmt::format("extern __shared__ __align__({}) unsigned char shared_memory[];", alignment));
     for (std::size_t i = 0; i < k.dynamic_shared.size(); ++i) {
       const std::string type = word(k.dynamic_shared[i].type);
       line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory + {2});", type, k.dynamic_shared[i].name.text(), offsets[i]));
     }
     --depth_;
-    body(k.body);
+    body(k.setup);
+    if (k.roles.size() == 1) {
+      body(k.roles[0].body);
+    } else {
+      roles(k);
+    }
     line("}");
     line("");
+  }
+
+  /// Neighbouring warps; the last role takes what is left.
+  void roles(const ThreadKernel& k) {
+    ++depth_;
+    used.insert("warp_number");
+    for (std::size_t i = 0; i < k.roles.size(); ++i) {
+      const ThreadRole& role = k.roles[i];
+      const std::string begins = i == 0 ? "" : "} else ";
+      const bool last = i + 1 == k.roles.size();
+      const std::string condition = fmt::format("if (warp_number() < {}) ", role.first_warp + role.groups * role.warps);
+      line(begins + (last ? "" : condition) + "{  // " + role.name.text());
+      body(role.body);
+    }
+    line("}");
+    --depth_;
   }
 
  private:
@@ -82,6 +110,7 @@ class Printer {
           if (arg.is(Op::symbol)) assigned_.insert(arg.name());
       }
       if (const auto* l = std::get_if<Loop>(&s.op)) find_assigned(l->body);
+      if (const auto* w = std::get_if<While>(&s.op)) find_assigned(w->body);
       if (const auto* b = std::get_if<Branch>(&s.op)) {
         find_assigned(b->then);
         find_assigned(b->otherwise);
@@ -115,6 +144,11 @@ class Printer {
                      line("for (int " + i + " = " + expr(l.lo) + "; " + i + " < " + expr(l.hi) + "; " +
                           (l.doubling ? i + " *= 2" : "++" + i) + ") {");
                      body(l.body);
+                     line("}");
+                   },
+                   [&](const While& w) {
+                     line("while (" + expr(w.condition) + ") {");
+                     body(w.body);
                      line("}");
                    },
                    [&](const Branch& b) {
@@ -159,7 +193,10 @@ PrintedCode print_cuda(const ThreadModule& made, const kernel::Module& module) {
   for (const ThreadKernel& k : made.kernels) printer.kernel(k);
   PrintedCode code;
   code.text = "// " + module.name.text() + ", made by Fathom. Needs no other file: nvcc or NVRTC, C++17 or later.\n\n";
-  code.text += helper_texts(cuda_helpers(), printer.used) + "\n";
+  code.text += helper_texts(cuda_helpers(), printer.used) + helper_texts(asynchronous_helpers(), printer.used);
+  for (const MatrixAtom& atom : made.products)
+    if (printer.used.count(atom.name.text()) > 0) code.text += product_of_warpgroup(atom);
+  code.text += "\n";
   code.lines.assign(static_cast<std::size_t>(std::count(code.text.begin(), code.text.end(), '\n')), 0);
   std::map<const kernel::Statement*, int> line_of;
   for (const auto& [statement, line] : kernel::lines_of(module)) line_of[statement] = line;

@@ -89,7 +89,10 @@ class ExpressionPrinter {
     const std::string& name = e.name().text();
     if (name == "&") return {"&" + print(e.arg(0)).text, prefix};
     used_.insert(name);
-    if (name == "wait_for_copies") return {name + "<" + print(e.arg(0)).text + ">()", whole};
+    static const std::set<std::string> constants = {"wait_for_copies",         "wait_for_products", "wait_for_stores",
+                                                    "wait_for_stores_to_read", "set_registers_up",  "set_registers_down"};
+    if (constants.count(name) > 0) return {name + "<" + print(e.arg(0)).text + ">()", whole};
+    if (name == "landed") return {name + "<" + print(e.arg(1)).text + ">(" + print(e.arg(0)).text + ")", whole};
     if (name == "load_vector" || name == "store_vector") {
       return {name + "<" + print(e.arg(2)).text + ">(&" + print(e.arg(0)).text + ", &" + print(e.arg(1)).text + ")", whole};
     }
@@ -177,6 +180,8 @@ std::string_view type_word(Type type) {
     case Type::pair_bf16:
     case Type::pair_f16:
       return "unsigned";
+    case Type::barrier:
+      return "unsigned long long";
   }
   return "";
 }

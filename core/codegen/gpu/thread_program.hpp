@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "ir/kernel.hpp"
+#include "target/target.hpp"
 
 namespace fathom::gpu {
 
-/// `pair_…`: two numbers of 16 bits in one register, the one with the even index below.
-enum class Type : std::uint8_t { boolean, i32, i64, f32, f64, bf16, f16, pair_bf16, pair_f16 };
+/// `pair_…`: two numbers of 16 bits in one register, the one with the even index below. `barrier`: a counter of arrivals and bytes in
+/// shared memory that threads and copies report to.
+enum class Type : std::uint8_t { boolean, i32, i64, f32, f64, bf16, f16, pair_bf16, pair_f16, barrier };
 [[nodiscard]] Type type_of(DType);  ///< how an element of this type lies in memory
 
 struct Variable {
@@ -45,6 +47,10 @@ struct Loop {
   bool doubling = false;  ///< the variable doubles from trip to trip
   ThreadBlock body;
 };
+struct While {
+  Expr condition;
+  ThreadBlock body;
+};
 struct Branch {
   Expr condition;
   ThreadBlock then, otherwise;
@@ -56,7 +62,7 @@ struct Comment {
   std::string text;
 };
 struct ThreadStatement {
-  std::variant<Declare, Assign, Loop, Branch, Do, Comment> op;
+  std::variant<Declare, Assign, Loop, While, Branch, Do, Comment> op;
   const kernel::Statement* made_for = nullptr;  ///< of the module that it was lowered from
 };
 
@@ -75,26 +81,47 @@ struct ThreadParameter {
   bool pointer = false;
   bool constant = false;  ///< what it points to is not written
 };
+/// What the machine's copy engine has to know of a tensor: it moves boxes between the tensor and panels in shared memory, rows of 128 bytes
+/// whose chunks of 16 bytes are exchanged (chunk ^ row % 8). What lies outside of the tensor arrives as 0 and is not stored.
+struct TensorMap {
+  Symbol name;    ///< of the kernel's parameter
+  Symbol tensor;  ///< the module's name
+  Type type = Type::bf16;
+  std::vector<Expr> extents;      ///< of the tensor, slowest first, over dimensions and scalar parameters
+  std::vector<std::int64_t> box;  ///< slowest first; a row of it is a row of a panel
+};
+/// Neighbouring warps that run one program: all groups of a role. Which of them a thread is in, the body asks by calls.
+struct ThreadRole {
+  Symbol name;
+  std::int64_t first_warp = 0, groups = 1, warps = 1;  ///< warps of each group
+  ThreadBlock body;
+};
 struct ThreadKernel {
   Symbol name;
   std::vector<ThreadParameter> parameters;
+  std::vector<TensorMap> maps;
   std::int64_t threads = 32;
-  Expr workgroups;  ///< over dimensions and scalar parameters
+  Expr workgroups;             ///< over dimensions and scalar parameters
+  bool resident_only = false;  ///< at most as many workgroups as the machine holds at once: they take one work item after another
   std::vector<Variable> shared;
-  /// Elements of shared memory that the launch reserves, one after the other, each aligned to 128 bytes.
+  /// Elements of shared memory that the launch reserves, one after the other.
   struct DynamicShared {
     Symbol name;
     Type type = Type::f32;
     std::int64_t elements = 0;
+    std::int64_t alignment = 128;  ///< bytes
+    Symbol alias = {};             ///< lies where that part lies
   };
   std::vector<DynamicShared> dynamic_shared;
-  ThreadBlock body;
+  ThreadBlock setup;  ///< of all threads, before the roles
+  std::vector<ThreadRole> roles;
 };
 [[nodiscard]] std::int64_t size_in_bytes(Type);
 /// Where each part of the dynamic shared memory begins, and its size in all.
 [[nodiscard]] std::vector<std::int64_t> dynamic_offsets(const ThreadKernel&, std::int64_t& bytes);
 struct ThreadModule {
   std::vector<ThreadFunction> functions;
+  std::vector<MatrixAtom> products;  ///< asynchronous ones, each called by its name
   std::vector<ThreadKernel> kernels;
 };
 
