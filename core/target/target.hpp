@@ -60,6 +60,8 @@ struct Target {
   int workgroups = 1;             ///< that run at once
   int registers_bytes = 0;        ///< of one workgroup
   std::int64_t shared_bytes = 0;  ///< of one workgroup: shared memory, or the cache a tile may fill
+  bool copy_engine = false;       ///< moves boxes of tensors to shared memory and back by itself, and reports to barriers
+  bool registers_move = false;    ///< groups give registers to others while they run
   std::vector<Symbol> spaces;
   std::vector<MatrixAtom> atoms;
   Rates rates;

@@ -2,7 +2,7 @@
 """Kernels of example texts on a GPU: compiles each printed .cu of a folder, runs it against f64 references of PyTorch and beside its own
 operators, prints a table. Works on any machine with nvcc, a GPU and PyTorch:
 
-    texts.py FOLDER            # FOLDER has softmax_rows.cu, layernorm.cu, attention_sm80.cu, as tests/gpu prints them
+    texts.py FOLDER            # FOLDER has softmax_rows.cu, layernorm.cu, attention_*.cu, as tests/gpu prints them
 """
 import ctypes
 import pathlib
@@ -80,6 +80,8 @@ print(torch.cuda.get_device_name(), "driver", torch.cuda.driver_version() if has
 softmax()
 layernorm()
 attention("attention_sm80")
+if torch.cuda.get_device_capability()[0] == 9:
+    attention("attention_sm90a")
 print(f"{'case':28} {'':6} {'error':>8} {'us':>9} {'peer us':>9}")
 for row in rows:
     print(f"{row[0]:28} {row[1]:6} {row[2]:>8} {row[3]:>9} {row[4]:>9} {row[5]}")

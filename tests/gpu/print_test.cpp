@@ -15,7 +15,9 @@
 namespace fathom {
 namespace {
 
-const std::array<const char*, 3> texts = {"softmax_rows", "layernorm", "attention_sm80"};
+const std::array<const char*, 4> texts = {"softmax_rows", "layernorm", "attention_sm80", "attention_sm90a"};
+/// What a text is written for.
+const char* target_of(const std::string& name) { return name.find("sm90a") != std::string::npos ? "sm_90a" : "sm_80"; }
 
 kernel::Module module_of(const std::string& name) {
   const auto module = lang::parse_kernel(test::read_file(test::in_project("tests/kernel/texts/" + name + ".kernel")));
@@ -33,7 +35,7 @@ gpu::PrintedCode cuda_of(const kernel::Module& module, const char* target) {
 
 TEST(Cuda, one_file_has_all_that_it_needs) {
   for (const char* name : texts) {
-    const std::string text = cuda_of(module_of(name), "sm_80").text;
+    const std::string text = cuda_of(module_of(name), target_of(name)).text;
     std::ofstream(std::string(FATHOM_BINARY_DIR) + "/" + name + ".cu") << text;  // for tests/device/texts.py
     EXPECT_EQ(text.find("#include"), std::string::npos);
     for (const char* word : {"extern \"C\" __global__", "_launch(const fathom_tensor* arguments", "the launch contract does not hold"})
@@ -51,7 +53,7 @@ TEST(Cuda, names_are_those_of_the_program) {
 TEST(Cuda, every_line_of_a_statement_is_tied_to_it) {
   for (const char* name : texts) {
     const kernel::Module module = module_of(name);
-    const gpu::PrintedCode code = cuda_of(module, "sm_80");
+    const gpu::PrintedCode code = cuda_of(module, target_of(name));
     EXPECT_EQ(code.lines.size(), static_cast<std::size_t>(std::count(code.text.begin(), code.text.end(), '\n')));
     for (const auto& [statement, line] : kernel::lines_of(module)) {
       // Copies and products have lines of their own; hand-overs, loops and what is taken up into another statement need not.
@@ -138,11 +140,19 @@ std::string compiled(const std::string& source, const std::string& architecture)
 
 TEST(Cuda, the_compiler_takes_it) {
   if (std::system("nvcc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "nvcc is not installed";
-  const std::array<const char*, 5> architectures = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_120"};
+  const std::array<const char*, 4> architectures = {"sm_80", "sm_89", "sm_120", "sm_90a"};
   for (std::size_t i = 0; i < texts.size(); ++i) {  // another architecture for each; tests/device/make.sh and nvcc do all of all
     const std::string source = std::string(FATHOM_BINARY_DIR) + "/taken_" + texts[i] + ".cu";
-    std::ofstream(source) << cuda_of(module_of(texts[i]), "sm_80").text;
-    EXPECT_EQ(compiled(source, architectures[i * 2]), "") << texts[i];
+    std::ofstream(source) << cuda_of(module_of(texts[i]), target_of(texts[i])).text;
+    const std::string words = compiled(source, architectures[i]);
+    if (std::string(texts[i]).find("sm90a") == std::string::npos) {
+      EXPECT_EQ(words, "") << texts[i];
+      continue;
+    }
+    // Roles give each other registers: what spills is outside of the loop (tests/device measures); products must not be serialised.
+    EXPECT_TRUE(words.empty() || words.find("bytes spill stores") != std::string::npos) << words;
+    for (const char* bad : {"C7510", "C7511", "C7512", "C7513", "C7514", "error", "warning"})
+      EXPECT_EQ(words.find(bad), std::string::npos) << texts[i] << ": " << words;
   }
 }
 

@@ -68,6 +68,14 @@ __device__ inline void wait_for_barrier(unsigned long long* barrier, int parity)
       "}" : : "r"(shared_address(barrier)), "r"(parity) : "memory");
 }
 )"},
+      {"place_in_panels",
+       {},
+       R"(// Where an element of a tile lies that is stored as panels of rows of 128 bytes, whose chunks of 16 bytes are exchanged.
+__device__ inline int place_in_panels(int row, int column, int rows, int chunk) {
+  const int panel = column / (8 * chunk), place = column % (8 * chunk);
+  return (panel * rows + row) * 8 * chunk + (place / chunk ^ row % 8) * chunk + place % chunk;
+}
+)"},
       {"tensor_map", {}, R"(// What the copy engine knows of a tensor; encoded by the driver.
 struct alignas(64) tensor_map {
   unsigned long long words[16];

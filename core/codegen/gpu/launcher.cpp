@@ -11,6 +11,26 @@
 namespace fathom::gpu {
 namespace {
 
+/// The driver's encoder of tensor maps, asked for at run time: no library is linked for it. Numbers are those of the driver's interface.
+constexpr std::string_view encoder = R"(#ifndef FATHOM_TENSOR_MAP
+#define FATHOM_TENSOR_MAP
+enum { fathom_map_f16 = 6, fathom_map_f32 = 7, fathom_map_bf16 = 9 };
+// A map of a contiguous tensor with boxes of rows of 128 bytes. Extents count elements, strides bytes, fastest first.
+static bool fathom_encode(tensor_map* map, int type, unsigned rank, unsigned long long address, const unsigned long long* extents,
+                          const unsigned long long* strides, const unsigned* box) {
+  typedef int (*encode_function)(void*, int, unsigned, void*, const unsigned long long*, const unsigned long long*, const unsigned*, const unsigned*, int, int, int, int);
+  static void* found = nullptr;
+  cudaDriverEntryPointQueryResult how;
+  if (found == nullptr && cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &how) != cudaSuccess) return false;
+  if (found == nullptr) return false;
+  const unsigned one_by_one[] = {1, 1, 1, 1, 1};
+  const int as_they_come = 0, rows_of_128_bytes = 3, fetch_256_bytes = 3, zeros = 0;
+  return reinterpret_cast<encode_function>(found)(map, type, rank, reinterpret_cast<void*>(address), extents, strides, box, one_by_one, as_they_come,
+                                                  rows_of_128_bytes, fetch_256_bytes, zeros) == 0;
+}
+#endif
+)";
+
 class Launcher {
  public:
   Launcher(const ThreadModule& made, const kernel::Module& module) : made_(made), module_(module) {
@@ -31,6 +51,8 @@ class Launcher {
     line("  int rank;");
     line("};");
     line("#endif");
+    const bool maps = std::any_of(made_.kernels.begin(), made_.kernels.end(), [](const ThreadKernel& k) { return !k.maps.empty(); });
+    if (maps) text_ += std::string(encoder);
     line("");
     const std::string name = module_.name.text();
     line("// Tensors in this order: " + order() +
@@ -53,18 +75,17 @@ class Launcher {
       for (const math::Parameter& p : *list) tensor(p, at++);
     contract();
     line("  cudaStream_t on = static_cast<cudaStream_t>(stream);");
-    std::vector<std::string> taken;
     for (const kernel::Workspace& w : module_.workspaces) {
       std::string size = std::to_string(size_in_bytes(w.dtype)) + "LL";
       for (const Expr extent : w.box) size += " * (" + host(extent) + ")";
       line(fmt::format("  void* {} = nullptr;", own(w.name)));
       check(fmt::format("cudaMallocAsync(&{}, {}, on) != cudaSuccess", own(w.name), size),
-            "there is no memory for workspace " + w.name.text(), taken);
-      taken.push_back(fmt::format("cudaFreeAsync({}, on);", own(w.name)));
+            "there is no memory for workspace " + w.name.text(), taken_);
+      taken_.push_back(fmt::format("cudaFreeAsync({}, on);", own(w.name)));
       if (w.zero) line(fmt::format("  cudaMemsetAsync({}, 0, {}, on);", own(w.name), size));
     }
     for (std::size_t k = 0; k < made_.kernels.size(); ++k) start(made_.kernels[k], module_.kernels[k]);
-    for (const std::string& free : taken) line("  " + free);
+    for (const std::string& free : taken_) line("  " + free);
     line("  const cudaError_t failed = cudaGetLastError();");
     line("  if (failed != cudaSuccess) {");
     line("    if (error != nullptr) *error = cudaGetErrorString(failed);");
@@ -156,25 +177,65 @@ class Launcher {
     if (from.when) line("  if (" + host(from.when) + ") {");
     line(indent + "  const long long workgroups_of_" + k.name.text() + " = " + host_of_thread(k.workgroups) + ";");
     line(indent + "  if (workgroups_of_" + k.name.text() + " > 0) {");
+    std::int64_t bytes = 0;
+    (void)dynamic_offsets(k, bytes);
+    for (const TensorMap& map : k.maps) encode(map, indent + "    ");
     std::string arguments;
     for (const ThreadParameter& p : k.parameters) {
       arguments += arguments.empty() ? "" : ", ";
       arguments += p.pointer ? pointer(p) : p.variable.name.text();
     }
-    std::int64_t bytes = 0;
-    (void)dynamic_offsets(k, bytes);
+    for (const TensorMap& map : k.maps) arguments += ", " + map.name.text();
     constexpr std::int64_t without_asking = 49152;
     const std::string& name = k.name.text();
     if (bytes > without_asking)
       line(fmt::format("{}    cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", indent, name, bytes));
-    line(fmt::format("{0}    {1}<<<static_cast<unsigned>(workgroups_of_{1}), {2}, {3}, on>>>({4});", indent, name, k.threads, bytes,
-                     arguments));
+    if (k.resident_only) {
+      line(fmt::format("{}    int device = 0, processors = 0, at_once = 0;  // workgroups that are there together", indent));
+      line(fmt::format("{}    cudaGetDevice(&device);", indent));
+      line(fmt::format("{}    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);", indent));
+      line(fmt::format("{}    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, {}, {}, {});", indent, name, k.threads, bytes));
+      line(fmt::format("{0}    const long long resident = static_cast<long long>(processors) * at_once;", indent));
+      line(fmt::format("{0}    const long long workgroups = resident > 0 && resident < workgroups_of_{1} ? resident : workgroups_of_{1};",
+                       indent, name));
+    }
+    line(fmt::format("{0}    {1}<<<static_cast<unsigned>({5}), {2}, {3}, on>>>({4});", indent, name, k.threads, bytes, arguments,
+                     k.resident_only ? "workgroups" : "workgroups_of_" + name));
     line(indent + "  }");
     if (from.when) line("  }");
   }
   static std::string host_of_thread(Expr e) {
     std::set<std::string> ignored;
     return print_expression(e, ignored);
+  }
+  /// Extents and strides fastest first, as the driver takes them.
+  void encode(const TensorMap& map, const std::string& indent) {
+    std::string extents, strides, box, stride = std::to_string(size_in_bytes(map.type)) + "ULL";
+    for (std::size_t d = map.extents.size(); d-- > 0;) {
+      const std::string extent = host_of_thread(map.extents[d]);
+      extents += (extents.empty() ? "" : ", ") + fmt::format("static_cast<unsigned long long>({})", extent);
+      box += (box.empty() ? "" : ", ") + std::to_string(map.box[d]) + "u";
+      if (d + 1 < map.extents.size()) strides += (strides.empty() ? "" : ", ") + stride;
+      stride += fmt::format(" * static_cast<unsigned long long>({})", extent);
+    }
+    const std::string& name = map.name.text();
+    const char* type = map.type == Type::bf16 ? "fathom_map_bf16" : map.type == Type::f16 ? "fathom_map_f16" : "fathom_map_f32";
+    line(indent + "tensor_map " + name + ";");
+    line(indent + "{");
+    line(fmt::format("{}  const unsigned long long extents[] = {{{}}}, strides[] = {{{}}};", indent, extents,
+                     strides.empty() ? "0" : strides));
+    line(fmt::format("{}  const unsigned box[] = {{{}}};", indent, box));
+    const bool workspace =
+        std::any_of(module_.workspaces.begin(), module_.workspaces.end(), [&](const kernel::Workspace& w) { return w.name == map.tensor; });
+    const std::string address =
+        workspace ? "reinterpret_cast<unsigned long long>(" + own(map.tensor) + ")" : "address_of_" + map.tensor.text();
+    line(
+        fmt::format("{}  if (!fathom_encode(&{}, {}, {}, {}, extents, strides, box)) {{", indent, name, type, map.extents.size(), address));
+    for (const std::string& free : taken_) line(indent + "    " + free);
+    line(fmt::format("{}    if (error != nullptr) *error = \"the driver makes no tensor map of {}\";", indent, map.tensor.text()));
+    line(indent + "    return 1;");
+    line(indent + "  }");
+    line(indent + "}");
   }
   std::string pointer(const ThreadParameter& p) {
     std::size_t at = 0;
@@ -191,6 +252,7 @@ class Launcher {
   const ThreadModule& made_;
   const kernel::Module& module_;
   std::map<Symbol, Symbol> names_;
+  std::vector<std::string> taken_;  ///< what gives workspaces back
   std::string text_;
 };
 

@@ -89,47 +89,39 @@ void KernelLowering::parameters() {
 }
 
 ThreadKernel KernelLowering::run() {
-  result_.name = kernel_.name;
-  if (kernel_.roles.size() != 1) refused("a kernel of several roles has no form on this target yet", {kernel_.name.text()});
-  const kernel::Role& r = kernel_.roles[0];
-  if (r.groups && constant_integer(r.groups) != 1) refused("a role of several groups has no form on this target yet", {r.name.text()});
-  if (kernel_.work.source != kernel::WorkSource::grid)
-    refused("a work source other than a grid has no form on this target yet", {kernel_.name.text()});
-  const auto layouts = layout::assign(kernel_, r, target_);
-  if (!layouts) throw Refused{layouts.error()};
-  layouts_ = *layouts;
   kinds_ = kernel::infer_kinds(module_, kernel_);
   parameters();
   result_.name = names_.fresh(kernel_.name.text());
-  result_.threads = layouts_.places.warps * layouts_.places.lanes;
-  result_.roles.push_back({r.name, 0, 1, layouts_.places.warps, inside([&] { role(r); })});
+  plan_processes();
+  workgroups();
+  declare_channels();
+  declare_buffers();
+  set_up();
+  for (Process& p : processes_) role(p);
   return result_;
+}
+
+/// How many workgroups: a work item each, or as many as are there at once. The host knows dimensions and scalars only.
+void KernelLowering::workgroups() {
+  Substitution lets;
+  for (const kernel::Let& l : module_.lets) lets[symbol(l.name)] = substitute(l.value, lets);
+  const Expr lo = element(substitute(kernel_.work.lo, lets), {}).expr;
+  const auto on_host = [&](Expr e) { return element(substitute(e, lets), {}).expr; };
+  result_.workgroups = on_host(constant_integer(lo) == 0 ? kernel_.work.hi : kernel_.work.hi - kernel_.work.lo);
+  if (kernel_.work.source == kernel::WorkSource::persistent)
+    result_.workgroups = binary(Op::min, result_.workgroups, on_host(kernel_.work.resident));
+  if (kernel_.work.source != kernel::WorkSource::dynamic) return;
+  result_.resident_only = true;
+  drawn_ = {names_.fresh("drawn_items"), names_.fresh("item_ready"), names_.fresh("item_free")};
+  result_.shared.push_back({drawn_->numbers, Type::i32, {2}});
+  result_.shared.push_back({drawn_->ready, Type::barrier, {2}});
+  result_.shared.push_back({drawn_->free, Type::barrier, {2}});
 }
 
 Symbol KernelLowering::scalar(const std::string& like, Typed value) {
   const Symbol name = names_.fresh(like);
   emit({Declare{{name, value.type, {}}, value.expr}});
   return name;
-}
-
-void KernelLowering::role(const kernel::Role& r) {
-  const auto thread = [&](const char* name, Expr value) { emit({Declare{{Symbol(std::string_view(name)), Type::i32, {}}, value}}); };
-  thread("lane", call_of("lane_number", {}));
-  if (layouts_.places.warps > 1) thread("warp", call_of("warp_number", {}));
-  for (const kernel::Let& l : module_.lets) lower_let(l);
-  const Typed lo = element(kernel_.work.lo, {});
-  Substitution lets;  // the host knows dimensions and scalars only
-  for (const kernel::Let& l : module_.lets) lets[symbol(l.name)] = substitute(l.value, lets);
-  result_.workgroups =
-      element(substitute(constant_integer(lo.expr) == 0 ? kernel_.work.hi : kernel_.work.hi - kernel_.work.lo, lets), {}).expr;
-  const Symbol item = names_.of(kernel_.work.variable);
-  const Expr block = call_of("workgroup_number", {});
-  emit({Declare{{item, Type::i32, {}}, constant_integer(lo.expr) == 0 ? block : block + lo.expr}});
-  scalars_[kernel_.work.variable] = {symbol(item), Type::i32};
-  if (not_negative(lo.expr)) not_negative_.insert(item);
-  for (const kernel::Let& l : kernel_.lets) lower_let(l);
-  declare_channels();
-  this->block(r.body);
 }
 
 void KernelLowering::block(const kernel::Block& body) {
@@ -169,13 +161,14 @@ void KernelLowering::lower_statement(const kernel::Statement& s) {
                  [&](const kernel::If& i) { lower_if(i); },
                  [&](const kernel::Copy& c) { lower_copy(c); },
                  [&](const kernel::Mma& m) { lower_mma(m); },
-                 [&](const kernel::Await&) {},  // a product of these atoms is done when it is issued
+                 [&](const kernel::Await& a) { lower_await(a); },
                  [&](const kernel::Acquire& a) { lower_acquire(a, loops_ > 0 || ring(a.channel).used); },
                  [&](const kernel::Publish& p) { lower_publish(p); },
                  [&](const kernel::Receive& r) { lower_receive(r, 0); },
-                 [&](const kernel::Release&) {},
+                 [&](const kernel::Release& r) { lower_release(r); },
+                 [&](const kernel::Take& t) { lower_take(t); },
+                 [&](const kernel::Pass& p) { lower_pass(p); },
                  [&](const kernel::Atomic&) { not_yet("an atomic"); },
-                 [&](const auto&) { not_yet("a channel or a turn"); },
              },
              s.op);
 }
@@ -189,9 +182,13 @@ void KernelLowering::lower_let_as(const kernel::Let& l, Symbol name) {
 }
 
 void KernelLowering::lower_for(const kernel::For& f) {
-  if (f.ranges.empty()) return block(f.body);  // the work loop: one item a workgroup
+  if (f.ranges.empty()) {
+    if (f.through) refused("a loop through the work items has no form on this target yet", {kernel_.name.text()});
+    return work_loop(f.body);
+  }
   if (kernel::has_stages(f)) return lower_staged(f);
-  for (const kernel::Carry& c : f.carry) define(c.value, c.initial, {});
+  for (const kernel::Carry& c : f.carry)
+    if (c.initial != symbol(Symbol("done"))) define(c.value, c.initial, {});  // tokens need no place
   for (std::size_t range = 0; range < f.ranges.size(); ++range) {
     range_loop(f, range, [&] {
       for (const kernel::Placed& placed : kernel::body_in(f, range)) statement(*placed.statement);

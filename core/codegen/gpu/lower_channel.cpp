@@ -1,6 +1,7 @@
-// Channels of a role to itself: rings of slots in shared memory, filled by asynchronous copies. What has to wait for what follows from the
-// order of the events: a receive waits until its copies have landed and for all threads; a slot is filled again only behind a wait that all
-// threads have passed since they read it.
+// Channels: rings of slots in shared memory. Of a role to itself: filled by asynchronous copies of its threads, and what has to wait for
+// what follows from the order of the events: a receive waits until its copies have landed and for all threads; a slot is filled again only
+// behind a wait that all threads have passed since they read it. Between roles: two barriers a slot, one says that it is full, one that it
+// is empty.
 #include <algorithm>
 
 #include "codegen/gpu/lowering.hpp"
@@ -10,34 +11,127 @@ namespace fathom::gpu {
 void KernelLowering::declare_channels() {
   for (const kernel::Channel& c : kernel_.channels) {
     const std::string& name = c.name.text();
-    if (c.from != c.to || !c.each.empty()) refused("channel `" + name + "` between roles or groups has no form on this target yet", {name});
+    ChannelMemory made;
+    made.channel = &c;
+    made.between = c.from != c.to;
     const auto depth = constant_integer(simplify_integer(c.depth));
     if (!depth) refused("channel `" + name + "` has no fixed depth", {name});
-    Ring ring;
-    ring.channel = &c;
-    ring.depth = *depth;
-    ring.elements = 1;
+    made.depth = *depth;
+    made.elements = 1;
     for (const Expr extent : c.box) {
       const auto fixed = constant_integer(simplify_integer(extent));
       if (!fixed) refused("a slot of channel `" + name + "` has no fixed size", {name});
-      ring.elements *= *fixed;
+      made.elements *= *fixed;
     }
-    ring.memory = names_.of(c.name);
-    result_.dynamic_shared.push_back({ring.memory, type_of(c.dtype), ring.elements * ring.depth});
-    if (ring.depth > 1) {
-      ring.filled = names_.fresh(name + "_filled");
-      ring.taken = names_.fresh(name + "_taken");
-      for (const Symbol counter : {ring.filled, ring.taken}) {
-        emit({Declare{{counter, Type::i32, {}}, number(0)}});
-        not_negative_.insert(counter);
+    if (!c.each.empty()) made.rings = process_of(c.each).groups;
+    if (!made.between && c.each.empty() && process_of(c.from).groups > 1)
+      refused("channel `" + name + "` goes from a role of several groups to all of them, which has no form on this target yet", {name});
+    if (made.between && process_of(c.from).groups > 1)
+      refused("channel `" + name + "` comes from a role of several groups, which has no form on this target yet", {name});
+    made.memory = names_.of(c.name);
+    made.panels = made.between && target_.copy_engine && whole_panels(c.box, c.dtype);
+    result_.dynamic_shared.push_back({made.memory, type_of(c.dtype), made.elements * made.depth * made.rings,
+                                      made.panels ? panel_alignment : ThreadKernel::DynamicShared().alignment});
+    if (made.between) {
+      made.full = names_.fresh(name + "_full");
+      made.empty = names_.fresh(name + "_empty");
+      for (const Symbol barriers : {made.full, made.empty}) result_.shared.push_back({barriers, Type::barrier, {made.rings * made.depth}});
+    }
+    channels_[c.name] = made;
+  }
+}
+
+/// Rows of whole panels, each panel of whole groups of eight rows.
+bool KernelLowering::whole_panels(const std::vector<Expr>& box, DType dtype) {
+  if (box.size() < 2) return false;
+  const auto rows = constant_integer(simplify_integer(box[box.size() - 2])), columns = constant_integer(simplify_integer(box.back()));
+  return rows && columns && *rows % 8 == 0 && *columns * size_in_bytes(dtype) % panel_bytes == 0;
+}
+
+/// Buffers in shared memory, one part a group where they are `each` of a role.
+void KernelLowering::declare_buffers() {
+  for (const kernel::Buffer& b : kernel_.buffers) {
+    const std::string& name = b.name.text();
+    if (b.space != Symbol("shared")) refused("buffer `" + name + "` in space " + b.space.text() + " has no form on this target", {name});
+    Memory m;
+    m.name = names_.of(b.name);
+    m.dtype = b.dtype;
+    m.extents = b.box;
+    m.global = false;
+    m.panels = target_.copy_engine && whole_panels(b.box, b.dtype);
+    if (!b.each.empty()) m.extents.insert(m.extents.begin(), number(process_of(b.each).groups));
+    std::int64_t elements = 1;
+    for (const Expr extent : m.extents) {
+      const auto fixed = constant_integer(simplify_integer(extent));
+      if (!fixed) refused("buffer `" + name + "` has no fixed size", {name});
+      elements *= *fixed;
+    }
+    ThreadKernel::DynamicShared memory{m.name, type_of(b.dtype), elements};
+    if (m.panels) memory.alignment = panel_alignment;
+    if (!b.alias.empty()) {
+      const auto over = channels_.find(b.alias.front());
+      if (b.alias.size() > 1 || over == channels_.end())
+        refused("buffer `" + name + "` lies over what is no channel, which has no form on this target yet", {name});
+      memory.alias = over->second.memory;
+    }
+    result_.dynamic_shared.push_back(memory);
+    memories_[b.name] = m;
+  }
+}
+
+std::pair<Symbol, Expr> KernelLowering::ring_key(const kernel::Access& channel) const {
+  const kernel::Access ring = kernel::ring_of(kernel_, *process_->role, channel);
+  return {ring.name, ring.subscripts.empty() ? Expr() : simplify_integer(ring.subscripts[0])};
+}
+
+/// The rings that a role uses, and its counters of their items.
+void KernelLowering::declare_rings(const kernel::Block& body) {
+  std::set<std::pair<Symbol, Expr>> fills, takes;
+  const std::function<void(const kernel::Block&)> collect = [&](const kernel::Block& block) {
+    for (const kernel::Statement& s : block) {
+      if (const auto* a = std::get_if<kernel::Acquire>(&s.op)) fills.insert(ring_key(a->channel));
+      if (const auto* r = std::get_if<kernel::Receive>(&s.op)) takes.insert(ring_key(r->channel));
+      if (const auto* c = std::get_if<kernel::Copy>(&s.op)) {
+        const Memory* to = memory(c->to.name);
+        (to != nullptr && to->global ? stores_ : loads_).insert(c->token);
       }
+      if (const auto* f = std::get_if<kernel::For>(&s.op)) collect(f->body);
+      if (const auto* w = std::get_if<kernel::When>(&s.op)) collect(w->body);
+      if (const auto* i = std::get_if<kernel::If>(&s.op)) collect(i->body);
     }
-    rings_[c.name] = ring;
+  };
+  collect(body);
+  for (const kernel::Channel& c : kernel_.channels) {
+    std::set<std::pair<Symbol, Expr>> own;
+    for (const auto* keys : {&fills, &takes})
+      for (const auto& key : *keys)
+        if (key.first == c.name) own.insert(key);
+    for (const auto& key : own) {
+      Ring ring;
+      ring.key = key;
+      ring.of = channels_.at(c.name);
+      ring.number = key.second ? element(key.second, {}).expr : Expr();
+      if (ring.number && !constant_integer(ring.number) && key.second != symbol(Symbol("g")))
+        refused("which ring of `" + c.name.text() + "` is meant is known at run time only: `" + fathom::print(key.second) + "`",
+                {c.name.text()});
+      const auto counter = [&](bool needed, const char* what) {
+        if (!needed) return Symbol();
+        const auto fixed = ring.number ? constant_integer(ring.number) : std::nullopt;
+        const Symbol made = names_.fresh(c.name.text() + (fixed ? std::to_string(*fixed) : "") + what);
+        emit({Declare{{made, Type::i32, {}}, number(0)}});
+        not_negative_.insert(made);
+        return made;
+      };
+      const bool both = !ring.of.between && ring.of.depth > 1;
+      ring.filled = counter(both || (ring.of.between && fills.count(key) > 0), "_filled");
+      ring.taken = counter(both || (ring.of.between && takes.count(key) > 0), "_taken");
+      rings_[key] = ring;
+    }
   }
 }
 
 KernelLowering::Ring& KernelLowering::ring(const kernel::Access& channel) {
-  const auto at = rings_.find(channel.name);
+  const auto at = rings_.find(ring_key(channel));
   if (at == rings_.end()) refused("there is no channel `" + channel.name.text() + "`", {channel.name.text()});
   return at->second;
 }
@@ -45,37 +139,97 @@ KernelLowering::Ring& KernelLowering::ring(const kernel::Access& channel) {
 /// A pointer to the next slot, for filling or for reading.
 void KernelLowering::next_slot(Symbol slot, Ring& r, Symbol counter) {
   Expr place = number(0);
-  if (r.depth > 1) place = binary(Op::mod, symbol(counter), number(r.depth)) * number(r.elements);
+  if (r.of.depth > 1) place = binary(Op::mod, symbol(counter), number(r.of.depth));
+  if (r.number) place = r.of.depth > 1 ? r.number * number(r.of.depth) + place : r.number;
+  point_at(slot, r, place);
+  if (r.of.depth > 1) emit({Assign{symbol(counter), symbol(counter) + number(1)}});
+}
+
+void KernelLowering::point_at(Symbol slot, Ring& r, Expr place) {
+  const kernel::Channel& c = *r.of.channel;
   const Symbol pointer = names_.fresh(slot.text());
-  emit({Declare{{pointer, type_of(r.channel->dtype), {}}, call_of("&", {fathom::read(r.memory, {place})}), true}});
-  if (r.depth > 1) emit({Assign{symbol(counter), symbol(counter) + number(1)}});
-  Memory m{pointer, r.channel->dtype, r.channel->box, false, Symbol()};
-  memories_[slot] = m;
-  slots_of_[slot] = r.channel->name;
+  const Expr begin = place == number(0) ? place : place * number(r.of.elements);
+  emit({Declare{{pointer, type_of(c.dtype), {}}, call_of("&", {fathom::read(r.of.memory, {begin})}), true}});
+  memories_[slot] = {pointer, c.dtype, c.box, false, Symbol(), r.of.panels};
+  slots_of_[slot] = r.key;
+}
+
+/// Between roles: waits until the slot is handed over. Item n lies in slot n % depth and has the phase n / depth of its barrier; the phase
+/// before the first counts as ended.
+void KernelLowering::next_slot_between(Symbol slot, Ring& r, Symbol counter, Symbol barriers, bool one_phase_ahead) {
+  const std::int64_t depth = r.of.depth;
+  Expr place = number(0), phase = symbol(counter);
+  if (depth > 1) {
+    place = binary(Op::mod, symbol(counter), number(depth));
+    phase = binary(Op::floordiv, symbol(counter), number(depth));
+  }
+  if (r.number) place = depth > 1 ? r.number * number(depth) + place : r.number;
+  if (!constant_integer(place)) {
+    const Symbol number_of = names_.fresh(slot.text() + "_slot");
+    emit({Declare{{number_of, Type::i32, {}}, place}});
+    not_negative_.insert(number_of);
+    place = symbol(number_of);
+  }
+  if (one_phase_ahead) phase = phase + number(1);
+  emit({Do{call_of("wait_for_barrier", {barrier(barriers, place), binary(Op::mod, phase, number(2))})}});
+  point_at(slot, r, place);
+  emit({Assign{symbol(counter), symbol(counter) + number(1)}});
+  r.slots.push_back(place);
+}
+
+/// The slot that was taken first and is still held.
+Expr KernelLowering::oldest_slot(Ring& r) {
+  if (r.slots.empty())
+    refused("channel `" + r.of.channel->name.text() + "` hands on a slot that is not held here", {r.of.channel->name.text()});
+  const Expr slot = r.slots.front();
+  r.slots.erase(r.slots.begin());
+  return slot;
 }
 
 /// `wait_first`: somebody may still read the slot.
 void KernelLowering::lower_acquire(const kernel::Acquire& a, bool wait_first) {
-  if (wait_first) emit({Do{call_of("wait_for_workgroup", {})}});
   Ring& r = ring(a.channel);
   r.copies = false;
   r.used = true;
+  if (r.of.between) return next_slot_between(a.slot, r, r.filled, r.of.empty, true);
+  if (wait_first) wait_for_group();
   ++r.in_flight;
   next_slot(a.slot, r, r.filled);
 }
 
 void KernelLowering::lower_publish(const kernel::Publish& p) {
   Ring& r = ring(p.channel);
-  if (r.copies) emit({Do{call_of("commit_copies", {})}});
+  if (!r.of.between) {
+    if (r.copies) emit({Do{call_of("commit_copies", {})}});
+    return;
+  }
+  const Expr slot = oldest_slot(r);
+  if (!r.copies) {  // filled by stores of all threads
+    if (target_.copy_engine) emit({Do{call_of("fence_for_copies", {})}});
+    wait_for_group();
+  }
+  once_a_group([&] { emit({Do{call_of("arrive", {barrier(r.of.full, slot)})}}); });
 }
 
 /// `younger`: groups of copies that may still be on their way.
 void KernelLowering::lower_receive(const kernel::Receive& a, std::int64_t younger) {
   Ring& r = ring(a.channel);
+  if (r.of.between) return next_slot_between(a.slot, r, r.taken, r.of.full, false);
   if (r.copies) emit({Do{call_of("wait_for_copies", {number(younger)})}});
-  emit({Do{call_of("wait_for_workgroup", {})}});
+  wait_for_group();
   --r.in_flight;
   next_slot(a.slot, r, r.taken);
+}
+
+/// Every warp says for itself that it has read.
+void KernelLowering::lower_release(const kernel::Release& release) {
+  Ring& r = ring(release.channel);
+  if (!r.of.between) return;
+  for (const kernel::TokenUse& after : release.after) lower_await({std::nullopt, after.token, after.source_only});
+  const Expr arrived = call_of("arrive", {barrier(r.of.empty, oldest_slot(r))});
+  if (process_->one_thread) return emit({Do{arrived}});
+  emit({Do{call_of("wait_for_warp", {})}});
+  emit({Branch{binary(Op::eq, symbol(Symbol("lane")), number(0)), {{Do{arrived}}}, {}}});
 }
 
 // ---- copies ----
@@ -84,6 +238,8 @@ void KernelLowering::lower_receive(const kernel::Receive& a, std::int64_t younge
 void KernelLowering::lower_copy(const kernel::Copy& c) {
   const Memory* to = memory(c.to.name);
   const auto of = slots_of_.find(c.to.name);
+  if (to != nullptr && to->global) return lower_store_box(c);
+  if (of != slots_of_.end() && rings_.at(of->second).of.between) return lower_load_box(c);
   if (to == nullptr || of == slots_of_.end())
     refused("a copy to what is no slot has no form on this target yet: `" + c.token.text() + "`", {c.token.text()});
   Expr from = c.from, condition;
@@ -125,7 +281,7 @@ void KernelLowering::lower_copy(const kernel::Copy& c) {
   loop.body = inside([&] {
     const Symbol chunk = names_.fresh("chunk");
     not_negative_.insert(chunk);
-    emit({Declare{{chunk, Type::i32, {}}, symbol(loop.variable) * number(threads) + call_of("thread_number", {})}});
+    emit({Declare{{chunk, Type::i32, {}}, symbol(loop.variable) * number(threads) + thread_in_group()}});
     Element at;
     std::int64_t below = 1;
     for (std::size_t a = axes.size(); a-- > 0;) {

@@ -24,8 +24,23 @@ const KernelLowering::Memory* KernelLowering::memory(Symbol name) const {
   return at == memories_.end() ? nullptr : &at->second;
 }
 
+/// Rows of 128 bytes, panel after panel; chunks of 16 bytes are exchanged in each row.
+Expr KernelLowering::offset_in_panels(const Memory& m, const std::vector<Expr>& subscripts, const Element& at) {
+  const std::size_t rank = m.extents.size();
+  const std::int64_t size = size_in_bytes(m.dtype), rows = *constant_integer(simplify_integer(m.extents[rank - 2])),
+                     columns = *constant_integer(simplify_integer(m.extents[rank - 1]));
+  std::vector<Expr> places;
+  for (const Expr s : subscripts) places.push_back(converted(index_expression(s, at), Type::i32).expr);
+  Expr outer;
+  for (std::size_t d = 0; d + 2 < rank; ++d)
+    outer = outer ? outer * number(*constant_integer(simplify_integer(m.extents[d]))) + places[d] : places[d];
+  const Expr inside = call_of("place_in_panels", {places[rank - 2], places[rank - 1], number(rows), number(16 / size)});
+  return outer && outer != number(0) ? outer * number(rows * columns) + inside : inside;
+}
+
 /// Row major, in 64 bits.
 Expr KernelLowering::offset(const Memory& m, const std::vector<Expr>& subscripts, const Element& at) {
+  if (m.panels) return offset_in_panels(m, subscripts, at);
   Expr sum, row;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     Expr place = converted(index_expression(subscripts[d], at), subscripts.size() == 1 || !m.global ? Type::i32
@@ -51,6 +66,7 @@ Expr KernelLowering::inside_of(const Memory& m, const std::vector<Expr>& subscri
   const auto add = [&](Expr condition) { all = all ? binary(Op::logical_and, all, condition) : condition; };
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     const Expr s = subscripts[d];
+    if (!m.global && s == symbol(Symbol("g"))) continue;  // the own part of a buffer
     std::int64_t extent = 1;
     for (const layout::Part& part : layouts_.parts_of(s)) extent *= part.extent;
     const bool axis = s.is(Op::index) || s.is(Op::tuple);

@@ -16,8 +16,7 @@ Expr address(Expr place) { return call_of("&", {place}); }
 
 }  // namespace
 
-/// The coordinates of parts where a tile begins along an axis.
-static void begin_at(const std::vector<layout::Part>& parts, Expr start, std::map<Symbol, Expr>& begins) {
+void KernelLowering::begin_at(const std::vector<layout::Part>& parts, Expr start, std::map<Symbol, Expr>& begins) {
   std::int64_t below = 1;
   for (std::size_t i = parts.size(); i-- > 0;) {
     Expr part = below > 1 ? binary(Op::floordiv, start, number(below)) : start;
@@ -65,7 +64,7 @@ Expr KernelLowering::subscript_of(const kernel::Access& access, const std::vecto
 void KernelLowering::lower_mma(const kernel::Mma& m) {
   const MatrixAtom* atom = layout::atom_of(kernel_, m.atom, target_);
   if (atom == nullptr) refused("the target has no atom `" + m.atom.text() + "`", {m.atom.text()});
-  if (atom->asynchronous) refused("atom `" + atom->name.text() + "` has no form on this target yet", {atom->name.text()});
+  if (atom->asynchronous) return lower_product_of_warpgroup(m, *atom);
   const layout::Product product = layout::product_of(m, layouts_);
   const layout::Layout layout = layouts_.of[m.acc.name];
   const Tile acc = tile(m.acc.name, layout, Type::f32);
@@ -154,7 +153,8 @@ void KernelLowering::load_a_into(Expr registers, const kernel::Access& a, const 
   const bool rows_are_m = a.subscripts.back() == k_axis;
   if (size_in_bytes(atom.a) != 2)
     refused("a left operand of 32 bits comes from registers: give it the layout of its atom first", {a.name.text()});
-  const std::int64_t own_rows = extent_of(product.m) / std::min(layouts_.places.warps, extent_of(product.m) / atom.m);
+  const std::int64_t rows = atom.m * target_.lanes / atom.issuing_lanes;  // of a warp in one tile
+  const std::int64_t own_rows = extent_of(product.m) / std::min(layouts_.places.warps, extent_of(product.m) / rows);
   Expr first = simplify_integer(mt * number(atom.m));
   if (layouts_.places.warps > 1) first = symbol(Symbol("warp")) * number(own_rows) + first;
   const Expr k = simplify_integer(step * number(atom.k)), upper = binary(Op::floordiv, lane, number(16));
@@ -207,7 +207,7 @@ const kernel::Mma* KernelLowering::product_with(Symbol atom) const {
     }
     return nullptr;
   };
-  return find(kernel_.roles[0].body);
+  return find(process_->role->body);
 }
 
 }  // namespace fathom::gpu

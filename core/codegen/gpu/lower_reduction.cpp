@@ -246,7 +246,7 @@ void KernelLowering::across_warps(const std::vector<Tile>& tiles, const std::vec
   const std::int64_t warps = layouts_.places.warps, lanes = layouts_.places.lanes;
   const layout::Layout& kept = tiles[0].layout;
   const bool whole_lanes = kept.at(HierarchyLevel::lane).empty();  // all lanes of a warp hold the same
-  if (scratch_used_) emit({Do{call_of("wait_for_workgroup", {})}});
+  if (scratch_used_) wait_for_group();
   scratch_used_ = true;
   std::vector<Symbol> shared;
   for (const Tile& tile : tiles) {
@@ -255,12 +255,14 @@ void KernelLowering::across_warps(const std::vector<Tile>& tiles, const std::vec
     variable.type = tile.type;
     variable.extents = {warps, kept.registers()};
     if (!whole_lanes) variable.extents.push_back(lanes);
+    if (process_->groups > 1) variable.extents.insert(variable.extents.begin(), process_->groups);
     result_.shared.push_back(variable);
     shared.push_back(variable.name);
   }
   const auto place = [&](std::size_t t, Expr warp, Expr reg) {
     std::vector<Expr> places = {warp, reg};
     if (!whole_lanes) places.push_back(symbol(Symbol("lane")));
+    if (process_->groups > 1) places.insert(places.begin(), symbol(Symbol("g")));
     return fathom::read(shared[t], places);
   };
   const auto register_number = [&](const Element& at) {
@@ -282,7 +284,7 @@ void KernelLowering::across_warps(const std::vector<Tile>& tiles, const std::vec
   } else {
     for (ThreadStatement& s : writes) emit(std::move(s));
   }
-  emit({Do{call_of("wait_for_workgroup", {})}});
+  wait_for_group();
   std::int64_t count = 1;
   Expr base = warp;
   for (const layout::Digit& digit : digits) {

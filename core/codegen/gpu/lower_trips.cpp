@@ -36,7 +36,7 @@ KernelLowering::Waits KernelLowering::waits_in(const std::vector<const kernel::S
   const auto play = [&](const kernel::Statement* s) {
     if (const auto* a = std::get_if<kernel::Acquire>(&s->op)) {
       Played& c = channels[a->channel.name];
-      const auto depth = static_cast<std::size_t>(ring(a->channel).depth);
+      const auto depth = static_cast<std::size_t>(ring(a->channel).of.depth);
       if (c.acquired >= depth && c.acquired - depth < c.released.size() && c.released[c.acquired - depth] == barriers) {
         waits.before_acquire.insert(s);
         ++barriers;
@@ -88,22 +88,26 @@ void KernelLowering::keeps_the_texts_order(const kernel::For& f, const std::vect
   }
 }
 
+/// Only loads in front, of a role to itself: the form below.
+static bool loads_ahead(const std::vector<std::vector<kernel::Placed>>& bodies, int last) {
+  for (const std::vector<kernel::Placed>& body : bodies)
+    for (const kernel::Placed& p : body)
+      if (p.at && p.at->stage != (loads_only(*p.statement) ? 0 : last)) return false;
+  return true;
+}
+
 void KernelLowering::lower_staged(const kernel::For& f) {
   const int last = kernel::last_stage(f);
   const std::string& name = f.variable.text();
   std::vector<std::vector<kernel::Placed>> bodies;
   for (std::size_t range = 0; range < f.ranges.size(); ++range) bodies.push_back(kernel::body_in(f, range));
+  if (!loads_ahead(bodies, last) || meets_other_roles(f.body)) return lower_pipelined(f);
   std::vector<const kernel::Statement*> loads, lets;
   for (std::size_t range = 0; range < bodies.size(); ++range) {
     std::vector<const kernel::Statement*> own;
     for (const kernel::Placed& p : bodies[range]) {
       if (!p.at) continue;
-      const bool load = loads_only(*p.statement);
-      if (p.at->stage != (load ? 0 : last))
-        refused("the loop over `" + name + "` has other stages than loads and, " + std::to_string(last) +
-                    " later, all else: no form on this target yet",
-                {name});
-      if (load) own.push_back(p.statement);
+      if (loads_only(*p.statement)) own.push_back(p.statement);
     }
     if (range == 0) loads = own;
     if (own != loads) refused("the loads of the loop over `" + name + "` differ from range to range: no form on this target yet", {name});
@@ -164,7 +168,7 @@ void KernelLowering::lower_staged(const kernel::For& f) {
   if (in_flight) refused("items are in flight before the loop over `" + name + "`, which has no form on this target yet", {name});
   // The waits are those of rings that nobody reads at the beginning.
   const bool again = loops_ > 0 || std::any_of(rings.begin(), rings.end(), [](const Ring* r) { return r->used; });
-  if (again) emit({Do{call_of("wait_for_workgroup", {})}});
+  if (again) wait_for_group();
   for (int stage = 0; stage < last; ++stage) load_group(by_order, first == number(0) ? number(stage) : first + number(stage), {});
   for (std::size_t range = 0; range < bodies.size(); ++range) {
     range_loop(f, range, [&] {
@@ -187,8 +191,18 @@ void KernelLowering::lower_staged(const kernel::For& f) {
   emit({Do{call_of("wait_for_copies", {number(0)})}});
   for (Ring* r : rings) {
     r->in_flight = 0;
-    if (r->depth > 1) emit({Assign{symbol(r->filled), symbol(r->taken)}});
+    if (r->of.depth > 1) emit({Assign{symbol(r->filled), symbol(r->taken)}});
   }
+}
+
+/// A channel between roles is used.
+bool KernelLowering::meets_other_roles(const kernel::Block& body) const {
+  return std::any_of(body.begin(), body.end(), [&](const kernel::Statement& s) {
+    if (const auto* a = std::get_if<kernel::Acquire>(&s.op)) return channels_.at(a->channel.name).between;
+    if (const auto* r = std::get_if<kernel::Receive>(&s.op)) return channels_.at(r->channel.name).between;
+    if (const auto* w = std::get_if<kernel::When>(&s.op)) return meets_other_roles(w->body);
+    return false;
+  });
 }
 
 void KernelLowering::placed_statement(const kernel::Statement& s, const Waits& waits) {

@@ -1,5 +1,7 @@
-// Internal to gpu: lowers one kernel. lower.cpp the module, roles and flow; lower_value.cpp statements on tiles; lower_expression.cpp
-// single elements; lower_reduction.cpp registers, lanes and warps; lower_memory.cpp loads and stores.
+// Internal to gpu: lowers one kernel. lower.cpp the module and flow; lower_roles.cpp roles, groups, work items and turns; lower_value.cpp
+// statements on tiles; lower_expression.cpp single elements; lower_reduction.cpp registers, lanes and warps; lower_memory.cpp loads and
+// stores; lower_channel.cpp slots and copies of threads; lower_box.cpp copies of the machine's copy engine; lower_trips.cpp and
+// lower_pipeline.cpp loops with stages; lower_product.cpp and lower_warpgroup.cpp products.
 #pragma once
 
 #include <functional>
@@ -68,9 +70,9 @@ class KernelLowering {
   ThreadKernel run();
 
  private:
-  // module, roles, flow (lower.cpp)
+  // module, flow (lower.cpp)
   void parameters();
-  void role(const kernel::Role& role);
+  void workgroups();
   void block(const kernel::Block& body);
   void statement(const kernel::Statement& s);
   void lower_statement(const kernel::Statement& s);
@@ -87,6 +89,29 @@ class KernelLowering {
   Symbol scalar(const std::string& like, Typed value);    ///< a new variable
   ThreadBlock inside(const std::function<void()>& body);  ///< what `body` emits
 
+  // roles, groups, work items, turns (lower_roles.cpp)
+  struct Process {  ///< the role that is lowered, as its groups run it
+    const kernel::Role* role = nullptr;
+    std::int64_t first_warp = 0, groups = 1, warps = 1;
+    bool alone = true;        ///< the kernel's only process
+    bool one_thread = false;  ///< nothing in it needs more
+    int group_barrier = 0;    ///< number of the named barrier of group 0; 0: none yet
+  };
+  void plan_processes();
+  void set_up();
+  void role(Process& process);
+  void begin_item();
+  void work_loop(const kernel::Block& body);
+  void drawn_items(const kernel::Block& body, Symbol item, Expr lo, Expr hi);
+  void lower_take(const kernel::Take& t);
+  void lower_pass(const kernel::Pass& p);
+  void wait_for_group();                    ///< all threads of the own group are here
+  [[nodiscard]] Expr first_thread() const;  ///< of the own group; absent: there is only one
+  [[nodiscard]] Expr thread_in_group() const;
+  void once_a_group(const std::function<void()>& body);
+  [[nodiscard]] const Process& process_of(Symbol role) const;
+  [[nodiscard]] static std::int64_t arrivals_of(const Process& p) { return p.one_thread ? p.groups : p.groups * p.warps; }
+  [[nodiscard]] Expr barrier(Symbol barriers, Expr number) const { return call_of("&", {fathom::read(barriers, {number})}); }
   // statements on tiles (lower_value.cpp)
   void lower_value(const kernel::Value& v);
   void define(const kernel::Access& target, Expr value, Expr otherwise);
@@ -135,31 +160,81 @@ class KernelLowering {
   Typed typed_at_zero(Expr value);
   Tile scalar_tile(Symbol name, const std::string& like, Type type);
   Tile named_tile(Symbol name, const std::string& like, const layout::Layout& layout, Type type);
+  struct Memory {
+    Symbol name;
+    DType dtype = DType::f32;
+    std::vector<Expr> extents;
+    bool global = true;
+    Symbol tensor;        ///< the module's name of a global one
+    bool panels = false;  ///< rows of 128 bytes, panel after panel
+  };
   // channels and copies (lower_channel.cpp)
-  struct Ring {
+  /// What a channel is in memory, for all roles.
+  struct ChannelMemory {
     const kernel::Channel* channel = nullptr;
-    std::int64_t depth = 1, elements = 0;  ///< of a slot
-    Symbol memory, filled, taken;          ///< counters where there are several slots
-    bool copies = false;                   ///< filled by copies, since its last acquire
-    bool used = false;                     ///< by what is lowered so far
-    std::int64_t in_flight = 0;            ///< items that are acquired and not received
+    std::int64_t depth = 1, elements = 0, rings = 1;  ///< elements of a slot; rings: one a group of the role that `each` names
+    Symbol memory;
+    bool between = false;  ///< roles; they wait for each other at barriers
+    Symbol full, empty;    ///< barriers, one a slot
+    bool panels = false;   ///< slots are panels of 128 bytes, as the copy engine and products of a warpgroup have them
+  };
+  /// One ring of a channel, as the role that is lowered sees it.
+  struct Ring {
+    ChannelMemory of;
+    std::pair<Symbol, Expr> key;
+    Expr number;                 ///< of the ring; absent: the only one
+    Symbol filled, taken;        ///< counters of the items so far, where they are needed
+    std::vector<Expr> slots;     ///< between roles: numbers of the slots that are held, oldest first
+    bool copies = false;         ///< filled by copies, since its last acquire
+    bool used = false;           ///< by what is lowered so far
+    std::int64_t in_flight = 0;  ///< items that are acquired and not received
   };
   void declare_channels();
+  void declare_buffers();
+  void declare_rings(const kernel::Block& body);
   Ring& ring(const kernel::Access& channel);
+  [[nodiscard]] std::pair<Symbol, Expr> ring_key(const kernel::Access& channel) const;
   void next_slot(Symbol slot, Ring& r, Symbol counter);
+  void point_at(Symbol slot, Ring& r, Expr place);
+  void next_slot_between(Symbol slot, Ring& r, Symbol counter, Symbol barriers, bool one_phase_ahead);
+  Expr oldest_slot(Ring& r);
+  static constexpr std::int64_t panel_bytes = 128;       ///< of a row of a panel
+  static constexpr std::int64_t panel_alignment = 1024;  ///< eight rows, after which the exchange of chunks begins again
+  [[nodiscard]] static bool whole_panels(const std::vector<Expr>& box, DType dtype);
   void lower_acquire(const kernel::Acquire& a, bool wait_first);
   void lower_publish(const kernel::Publish& p);
   void lower_receive(const kernel::Receive& a, std::int64_t younger);
+  void lower_release(const kernel::Release& r);
   void lower_copy(const kernel::Copy& c);
+  // copies of boxes (lower_box.cpp)
+  struct Box {
+    Symbol map;
+    std::vector<Expr> begin;  ///< of the box in the tensor, slowest first
+    std::int64_t rows = 1, panels = 1, row_elements = 64;
+    std::int64_t bytes = 0;
+  };
+  Box box_of(const Memory& tensor, const std::vector<Expr>& subscripts, const kernel::Access& panels, const std::string& what);
+  static bool moves_one_by_one(Expr subscript, Expr axis);
+  Expr place_of_panel(const Memory& m, const kernel::Access& access, const Box& box, std::int64_t panel);
+  void lower_load_box(const kernel::Copy& c);
+  void lower_store_box(const kernel::Copy& c);
+  void lower_await(const kernel::Await& a);
   // loops with stages (lower_trips.cpp)
   struct Waits;
   void lower_staged(const kernel::For& f);
+  void lower_pipelined(const kernel::For& f);  ///< lower_pipeline.cpp
+  [[nodiscard]] bool meets_other_roles(const kernel::Block& body) const;
   static void keeps_the_texts_order(const kernel::For& f, const std::vector<std::vector<kernel::Placed>>& bodies,
                                     const std::vector<const kernel::Statement*>& lets);
   Waits waits_in(const std::vector<const kernel::Statement*>& prologue, const std::vector<const kernel::Statement*>& trip, int stages);
   void placed_statement(const kernel::Statement& s, const Waits& waits);
   // products (lower_product.cpp)
   void lower_mma(const kernel::Mma& m);
+  void lower_product_of_warpgroup(const kernel::Mma& m, const MatrixAtom& atom);  ///< lower_warpgroup.cpp
+  void await_product(const kernel::Await& a);
+  Expr descriptor(const kernel::Access& operand, Expr row, Expr column, bool rows_are_k);
+  /// The coordinates of parts where a tile begins along an axis.
+  static void begin_at(const std::vector<layout::Part>& parts, Expr start, std::map<Symbol, Expr>& begins);
   bool load_operand(const kernel::Value& v);
   Expr load_b(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr nt, Expr kk, std::int64_t steps);
   Expr load_a(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr mt, Expr step);
@@ -169,19 +244,13 @@ class KernelLowering {
   [[nodiscard]] Expr subscript_of(const kernel::Access& access, const std::vector<layout::Part>& parts) const;
   [[nodiscard]] const kernel::Mma* product_with(Symbol atom) const;
   // memory (lower_memory.cpp)
-  struct Memory {
-    Symbol name;
-    DType dtype = DType::f32;
-    std::vector<Expr> extents;
-    bool global = true;
-    Symbol tensor;  ///< the module's name of a global one
-  };
   const Memory* memory(Symbol name) const;
   Typed load(Expr e, const Element& at);
   void fill_registers(const Tile& to, const Element& at, std::int64_t elements, Expr fill);
   bool load_vectors(const Tile& to, Expr value, Expr otherwise);
   bool store_vectors(const kernel::Access& target, Expr value, const layout::Layout& layout);
   Expr offset(const Memory& m, const std::vector<Expr>& subscripts, const Element& at);
+  Expr offset_in_panels(const Memory& m, const std::vector<Expr>& subscripts, const Element& at);
   Expr inside_of(const Memory& m, const std::vector<Expr>& subscripts, const Element& at);
   [[nodiscard]] bool whole_chunks(const Memory& source, const std::vector<Expr>& subscripts, Expr axis, std::int64_t elements) const;
   std::int64_t vector_elements(const Memory& m, const std::vector<Expr>& subscripts, const layout::Layout& layout) const;
@@ -201,12 +270,23 @@ class KernelLowering {
   std::map<Symbol, Memory> memories_;
   std::map<Symbol, Tile> tiles_;
   std::map<Symbol, Typed> scalars_;
-  std::map<Symbol, Ring> rings_;
-  std::map<Symbol, Symbol> slots_of_;  ///< the channel of each slot
-  Expr ahead_inside_;                  ///< the iteration whose loads are issued exists
-  Expr fill_;                          ///< what a load outside of its extents gives, in the statement that is lowered
-  std::map<Symbol, Expr> lets_;        ///< of the text: what a name is a multiple of
-  std::set<Symbol> not_negative_;      ///< variables of the program
+  std::vector<Process> processes_;
+  Process* process_ = nullptr;  ///< that is lowered
+  int named_barriers_ = 1;      ///< numbers given; 0 is that of the workgroup
+  std::map<Symbol, int> turns_;
+  std::map<Symbol, ChannelMemory> channels_;
+  std::map<std::pair<Symbol, Expr>, Ring> rings_;
+  std::map<Symbol, std::pair<Symbol, Expr>> slots_of_;  ///< the ring of each slot
+  std::set<Symbol> stores_, loads_;                     ///< tokens of copies out of shared memory and into slots
+  std::vector<Symbol> products_in_flight_;              ///< tokens, oldest first
+  struct Drawn {                                        ///< work items that one thread draws and hands on
+    Symbol numbers, ready, free;
+  };
+  std::optional<Drawn> drawn_;
+  Expr ahead_inside_;              ///< the iteration whose loads are issued exists
+  Expr fill_;                      ///< what a load outside of its extents gives, in the statement that is lowered
+  std::map<Symbol, Expr> lets_;    ///< of the text: what a name is a multiple of
+  std::set<Symbol> not_negative_;  ///< variables of the program
   int reductions_ = 0;
   int loops_ = 0;              ///< around what is lowered, the work loop aside
   bool scratch_used_ = false;  ///< shared memory that a reduction across warps has used: the next one waits first

@@ -21,6 +21,7 @@ class Printer {
   std::set<std::string> used;
 
   void function(const ThreadFunction& f) {
+    own_functions_.insert(f.name);
     line("// " + f.comment);
     std::string parameters;
     for (const Variable& v : f.states) parameters += (parameters.empty() ? "" : ", ") + word(v.type) + "& " + v.name.text();
@@ -45,7 +46,8 @@ class Printer {
       used.insert("tensor_map");
       parameters += (parameters.empty() ? "" : ", ") + std::string("const __grid_constant__ tensor_map ") + map.name.text();
     }
-    line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", k.threads, k.name.text(), parameters));
+    const std::string bounds = std::to_string(k.threads) + (k.roles.size() > 1 ? ", 1" : "");  // registers that roles give each other
+    line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", bounds, k.name.text(), parameters));
     ++depth_;
     for (const Variable& v : k.shared) line("__shared__ " + declared(v) + ";");
     std::int64_t bytes = 0;
@@ -105,7 +107,7 @@ class Printer {
   void find_assigned(const ThreadBlock& block) {
     for (const ThreadStatement& s : block) {
       if (const auto* a = std::get_if<gpu::Assign>(&s.op)) assigned_.insert(a->place.name());
-      if (const auto* d = std::get_if<Do>(&s.op)) {
+      if (const auto* d = std::get_if<Do>(&s.op); d != nullptr && own_functions_.count(d->call.name()) > 0) {  // change their states
         for (const Expr arg : d->call.args())
           if (arg.is(Op::symbol)) assigned_.insert(arg.name());
       }
@@ -182,7 +184,7 @@ class Printer {
 
   int depth_ = 0;
   const kernel::Statement* present_ = nullptr;
-  std::set<Symbol> assigned_;
+  std::set<Symbol> assigned_, own_functions_;
 };
 
 }  // namespace
