@@ -15,9 +15,9 @@ def compiled(source, module, level="-O3"):
     """The launcher, and what ptxas says of each kernel."""
     source = pathlib.Path(source)
     major, minor = torch.cuda.get_device_capability()
-    architecture = f"sm_{major}{minor}" + ("a" if major == 9 else "")  # with what only this generation has
+    architecture = f"{major}{minor}" + ("a" if major == 9 else "")  # with what only this generation has
     library = source.with_suffix(f".{level[1:]}.so")
-    command = ["nvcc", "-std=c++17", "-Xptxas", level, f"-arch={architecture}", "-shared", "-Xcompiler", "-fPIC", "-Xptxas", "-v", "-o", str(library), str(source)]
+    command = ["nvcc", "-std=c++17", "-Xptxas", level, f"-gencode=arch=compute_{architecture},code=sm_{architecture}", "-shared", "-Xcompiler", "-fPIC", "-Xptxas", "-v", "-o", str(library), str(source)]
     report = library.with_suffix(".txt")
     if not report.exists():
         done = subprocess.run(command, capture_output=True, text=True)

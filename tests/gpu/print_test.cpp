@@ -45,8 +45,8 @@ TEST(Cuda, one_file_has_all_that_it_needs) {
 
 TEST(Cuda, names_are_those_of_the_program) {
   const std::string text = cuda_of(module_of("attention_sm80"), "sm_80").text;
-  for (const char* piece : {"const int qb = ", "float s[8][2][2];", "if (bad) {",
-                            "mma_m16n8k16_bf16(&s[n_tile][0][0], &qf[step * 4][0][0], &b[0]);", "l[u] += sum[u];"})
+  for (const char* piece : {"const int qb = ", "float s[32];", "if (bad) {", "mma_m16n8k16_bf16(&s[n_tile * 4], &qf[step * 8], &b[0]);",
+                            "unrolled for (int u = 0; u < 2; ++u) l[u] += sum[u];"})
     EXPECT_NE(text.find(piece), std::string::npos) << piece;
 }
 

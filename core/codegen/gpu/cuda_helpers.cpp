@@ -7,6 +7,8 @@ namespace fathom::gpu {
 
 const std::vector<Helper>& cuda_helpers() {
   static const auto* table = new std::vector<Helper>{
+      {"unrolled", {}, R"(#define unrolled _Pragma("unroll")
+)"},
       {"infinity", {}, R"(#define infinity __int_as_float(0x7f800000)
 )"},
       {"bf16", {}, R"(// A number of 16 bits with the exponent of a float.
@@ -142,6 +144,9 @@ __device__ inline Int floor_mod(Int a, Int b) {
       {"lane_number", {}, R"(__device__ inline int lane_number() { return threadIdx.x % 32; }
 )"},
       {"warp_number", {}, R"(__device__ inline int warp_number() { return threadIdx.x / 32; }
+)"},
+      {"same_in_warp", {}, R"(// The first lane's value, which the compiler knows to be that of all lanes.
+__device__ inline int same_in_warp(int x) { return __shfl_sync(0xffffffffu, x, 0); }
 )"},
       {"workgroup_number", {}, R"(__device__ inline int workgroup_number() { return blockIdx.x; }
 )"},

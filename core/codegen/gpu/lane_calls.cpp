@@ -141,6 +141,7 @@ std::optional<Lanes> LaneMachine::call(Expr e, const Mask& mask) {
     }
     return made;
   }
+  if (name == "same_in_warp") return each(own_type, [](double a, double) { return a; });
   if (name == "to_float") return each(Type::f32, [](double a, double) { return a; });
   if (name == "to_bf16") return each(Type::bf16, [](double a, double) { return round_to(DType::bf16, a); });
   if (name == "to_f16") return each(Type::f16, [](double a, double) { return round_to(DType::f16, a); });

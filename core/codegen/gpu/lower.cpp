@@ -44,16 +44,15 @@ namespace {
 /// Words of the language and names of the prelude.
 const std::set<std::string>& reserved() {
   static const auto* words = new std::set<std::string>{
-      "alignas",   "alignof",  "and",       "asm",       "auto",      "bool",     "break",    "case",     "catch",    "char",
-      "class",     "const",    "constexpr", "continue",  "default",   "delete",   "do",       "double",   "else",     "enum",
-      "explicit",  "export",   "extern",    "false",     "float",     "for",      "friend",   "goto",     "if",       "inline",
-      "int",       "long",     "mutable",   "namespace", "new",       "not",      "operator", "or",       "private",  "protected",
-      "public",    "register", "return",    "short",     "signed",    "sizeof",   "static",   "struct",   "switch",   "template",
-      "this",      "throw",    "true",      "try",       "typedef",   "typename", "union",    "unsigned", "using",    "virtual",
-      "void",      "volatile", "while",     "xor",       "lane",      "warp",     "g",        "abs",      "max",      "min",
-      "exp",       "log",      "pow",       "sin",       "cos",       "y0",       "y1",       "j0",       "j1",       "yn",
-      "jn",        "infinity", "bf16",      "f16",       "threadIdx", "blockIdx", "blockDim", "gridDim",  "warpSize", "main",
-      "arguments", "count",    "dims",      "dim_count", "stream",    "error",    "on",       "failed"};
+      "alignas",   "alignof",   "and",      "asm",       "auto",     "bool",     "break",     "case",   "catch",     "char",     "class",
+      "const",     "constexpr", "continue", "default",   "delete",   "do",       "double",    "else",   "enum",      "explicit", "export",
+      "extern",    "false",     "float",    "for",       "friend",   "goto",     "if",        "inline", "int",       "long",     "mutable",
+      "namespace", "new",       "not",      "operator",  "or",       "private",  "protected", "public", "register",  "return",   "short",
+      "signed",    "sizeof",    "static",   "struct",    "switch",   "template", "this",      "throw",  "true",      "try",      "typedef",
+      "typename",  "union",     "unsigned", "using",     "virtual",  "void",     "volatile",  "while",  "xor",       "lane",     "warp",
+      "g",         "abs",       "max",      "min",       "exp",      "log",      "pow",       "sin",    "cos",       "y0",       "y1",
+      "j0",        "j1",        "yn",       "jn",        "infinity", "unrolled", "bf16",      "f16",    "threadIdx", "blockIdx", "blockDim",
+      "gridDim",   "warpSize",  "main",     "arguments", "count",    "dims",     "dim_count", "stream", "error",     "on",       "failed"};
   return *words;
 }
 }  // namespace

@@ -80,7 +80,7 @@ Expr KernelLowering::register_coordinate(Symbol part, const Element& at) const {
   Expr sum = number(0);
   const auto found = at.registers.find(part);
   if (found != at.registers.end()) {
-    for (const Element::RegisterDigit& digit : found->second) sum = plus(sum, times(digit.value, digit.stride));
+    for (const RegisterDigit& digit : found->second) sum = plus(sum, times(digit.value(), digit.stride));
   }
   return sum;
 }
@@ -151,28 +151,27 @@ Typed KernelLowering::read_tile(const Tile& tile, Expr e, const Element& at) {
                 ", needed " + layout::print(at.layout),
             {e.name().text()});
   }
-  std::vector<Expr> places;
-  const std::vector<layout::Digit> digits = tile.layout.at(HierarchyLevel::registers);
-  for (const layout::Digit& digit : digits) {
-    Expr place;
+  std::vector<RegisterDigit> places;
+  for (const layout::Digit& digit : tile.layout.at(HierarchyLevel::registers)) {
+    std::optional<RegisterDigit> place;
     const auto found = at.registers.find(digit.part);
     if (found != at.registers.end()) {
-      for (const Element::RegisterDigit& own : found->second)
-        if (own.stride == digit.stride && own.extent == digit.extent) place = own.value;
+      for (const RegisterDigit& own : found->second)
+        if (own.stride == digit.stride && own.extent == digit.extent) place = own;
     }
     if (!place) {  // the same part in other digits
-      place = register_coordinate(digit.part, at);
-      if (digit.stride > 1) place = binary(Op::floordiv, place, number(digit.stride));
-      place = simplify_integer(binary(Op::mod, place, number(digit.extent)));
+      Expr value = register_coordinate(digit.part, at);
+      if (digit.stride > 1) value = binary(Op::floordiv, value, number(digit.stride));
+      place = {{}, 1, 0, 1, simplify_integer(binary(Op::mod, value, number(digit.extent))), digit.stride, digit.extent};
     }
-    places.push_back(place);
+    places.push_back(*place);
   }
-  if (!tile.pairs) return {places.empty() ? symbol(tile.name) : fathom::read(tile.name, places), tile.type};
-  const Expr last = places.back();
-  places.back() = simplify_integer(binary(Op::floordiv, last, number(2)));
-  const Expr half = simplify_integer(binary(Op::mod, last, number(2)));
+  const auto place = [&] { return is_array(tile) ? fathom::read(tile.name, {register_index(places)}) : symbol(tile.name); };
+  if (!tile.pairs) return {place(), tile.type};
+  const Expr half = simplify_integer(binary(Op::mod, places.back().value(), number(2)));
+  places.back() = places.back().halved();
   const char* pick = tile.type == Type::bf16 ? "half_of_pair_bf16" : "half_of_pair_f16";
-  return {call_of(pick, {fathom::read(tile.name, places), half}), Type::f32};
+  return {call_of(pick, {place(), half}), Type::f32};
 }
 
 Typed KernelLowering::index_expression(Expr e, const Element& at) {

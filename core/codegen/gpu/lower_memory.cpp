@@ -224,21 +224,16 @@ bool KernelLowering::store_vectors(const kernel::Access& target, Expr value, con
         Variable out;
         out.name = names_.fresh(target.name.text() + "_out");
         out.type = type == Type::bf16 ? Type::pair_bf16 : type == Type::f16 ? Type::pair_f16 : type;
-        out.extents = {sixteen_bits ? elements / 2 : elements};
+        const std::int64_t registers = sixteen_bits ? elements / 2 : elements;
+        if (registers > 1) out.extents = {registers};
         emit({Declare{out, {}}});
-        Loop loop;
-        loop.variable = names_.fresh("i");
-        loop.lo = number(0);
-        loop.hi = number(out.extents[0]);
-        loop.unrolled = true;
-        loop.body = inside([&] {
+        const auto fill = [&](Expr i) {
           const auto one = [&](Expr along) {
             Element here = at;
-            Element::RegisterDigit& digit = here.registers[fastest.part].back();
-            digit.value = simplify_integer(digit.value + along);
+            RegisterDigit& digit = here.registers[fastest.part].back();
+            digit = digit.shifted(along);
             return element(value, here);
           };
-          const Expr i = symbol(loop.variable);
           Expr made;
           if (sixteen_bits) {
             const auto number_in_f32 = [&](Typed t) {  // bf16(x) stored as bf16 is rounded once
@@ -251,12 +246,23 @@ bool KernelLowering::store_vectors(const kernel::Access& target, Expr value, con
           } else {
             made = converted(one(i), type).expr;
           }
-          emit({Assign{fathom::read(out.name, {i}), made}});
-        });
-        names_.release(loop.variable);
-        emit({loop});
+          emit({Assign{registers > 1 ? fathom::read(out.name, {i}) : symbol(out.name), made}});
+        };
+        if (registers == 1) {
+          fill(number(0));
+        } else {
+          Loop loop;
+          loop.variable = names_.fresh("i");
+          loop.lo = number(0);
+          loop.hi = number(registers);
+          loop.unrolled = true;
+          loop.body = inside([&] { fill(symbol(loop.variable)); });
+          names_.release(loop.variable);
+          emit({loop});
+        }
         const Expr store_it = call_of("store_vector", {fathom::read(m.name, {offset(m, target.subscripts, at)}),
-                                                       fathom::read(out.name, {number(0)}), number(elements * size_in_bytes(m.dtype))});
+                                                       registers > 1 ? fathom::read(out.name, {number(0)}) : symbol(out.name),
+                                                       number(elements * size_in_bytes(m.dtype))});
         const Expr where_inside = inside_of(m, target.subscripts, at);
         if (where_inside) {
           emit({Branch{where_inside, {{Do{store_it}}}, {}}});

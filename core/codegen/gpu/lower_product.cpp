@@ -29,7 +29,7 @@ void KernelLowering::begin_at(const std::vector<layout::Part>& parts, Expr start
 /// The first register of a fragment.
 Expr KernelLowering::fragment(const Tile& tile, const std::map<Symbol, Expr>& begins) const {
   const std::vector<layout::Digit> digits = tile.layout.at(HierarchyLevel::registers);
-  std::vector<Expr> places;
+  std::vector<RegisterDigit> places;
   for (const layout::Digit& digit : digits) {
     const auto begin = begins.find(digit.part);
     Expr place = begin == begins.end() ? number(0) : begin->second;
@@ -37,10 +37,10 @@ Expr KernelLowering::fragment(const Tile& tile, const std::map<Symbol, Expr>& be
     const bool slowest =
         std::none_of(digits.begin(), digits.end(), [&](const layout::Digit& d) { return d.part == digit.part && d.stride > digit.stride; });
     if (!slowest) place = binary(Op::mod, place, number(digit.extent));
-    places.push_back(simplify_integer(place));
+    places.push_back({{}, 1, 0, 1, simplify_integer(place), digit.stride, digit.extent});
   }
-  if (tile.pairs) places.back() = simplify_integer(binary(Op::floordiv, places.back(), number(2)));
-  return address(places.empty() ? symbol(tile.name) : fathom::read(tile.name, places));
+  if (tile.pairs) places.back() = places.back().halved();
+  return address(is_array(tile) ? fathom::read(tile.name, {simplify_integer(register_index(places))}) : symbol(tile.name));
 }
 
 /// Address of the row that this lane gives for four matrices: they lie `first` and `second` apart along rows and columns of the slot.

@@ -266,12 +266,12 @@ void KernelLowering::across_warps(const std::vector<Tile>& tiles, const std::vec
     return fathom::read(shared[t], places);
   };
   const auto register_number = [&](const Element& at) {
-    Expr number_of = number(0);
+    std::vector<RegisterDigit> places;
     for (const layout::Digit& digit : kept.at(HierarchyLevel::registers)) {
-      for (const Element::RegisterDigit& own : at.registers.at(digit.part))
-        if (own.stride == digit.stride && own.extent == digit.extent) number_of = number_of * number(digit.extent) + own.value;
+      for (const RegisterDigit& own : at.registers.at(digit.part))
+        if (own.stride == digit.stride && own.extent == digit.extent) places.push_back(own);
     }
-    return simplify_integer(number_of);
+    return register_index(places);
   };
   const Expr warp = symbol(Symbol("warp"));
   ThreadBlock writes = inside([&] {
@@ -369,7 +369,7 @@ Tile KernelLowering::scalar_tile(Symbol name, const std::string& like, Type type
 Tile KernelLowering::named_tile(Symbol name, const std::string& like, const layout::Layout& layout, Type type) {
   Tile made{names_.fresh(like), type, layout, false};
   Variable variable{made.name, type, {}};
-  for (const layout::Digit& digit : layout.at(HierarchyLevel::registers)) variable.extents.push_back(digit.extent);
+  if (layout.registers() > 1) variable.extents.push_back(layout.registers());
   emit({Declare{variable, {}}});
   tiles_[name] = made;
   return made;

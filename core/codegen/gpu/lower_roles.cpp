@@ -146,6 +146,7 @@ void KernelLowering::role(Process& process) {
     const auto thread = [&](Symbol name, Expr value) { emit({Declare{{name, Type::i32, {}}, value}}); };
     thread(lane, call_of("lane_number", {}));
     Expr own = call_of("warp_number", {});
+    if (!process.alone) own = call_of("same_in_warp", {own});  // what follows from it stays out of the lanes' registers
     if (process.first_warp > 0) own = own - number(process.first_warp);
     if (process.groups > 1) thread(group, process.warps > 1 ? binary(Op::floordiv, own, number(process.warps)) : own);
     if (process.warps > 1) thread(warp, process.groups > 1 ? binary(Op::mod, own, number(process.warps)) : own);

@@ -23,46 +23,53 @@ void KernelLowering::over_registers(const layout::Layout& layout, const Element&
   const std::vector<layout::Digit> digits = layout.at(HierarchyLevel::registers);
   Element at = outer;
   if (at.layout.digits().empty()) at.layout = layout;
-  std::vector<Loop> loops;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    const layout::Digit& digit = digits[i];
-    const std::int64_t left = i + 1 == digits.size() ? leave_fastest : 1, trips = digit.extent / left;
-    Expr value = number(0);
-    if (trips > 1) {
-      Loop& loop = loops.emplace_back();
-      loop.variable = names_.fresh(digit.part.text());
-      loop.lo = number(0);
-      loop.hi = number(trips);
-      loop.unrolled = true;
-      value = symbol(loop.variable);
-      not_negative_.insert(loop.variable);
-      if (left > 1) value = value * number(left);
+  std::int64_t trips = 1;
+  for (std::size_t i = 0; i < digits.size(); ++i) trips *= i + 1 == digits.size() ? digits[i].extent / leave_fastest : digits[i].extent;
+  Loop loop;
+  loop.variable = names_.fresh(digits.size() == 1 ? digits[0].part.text() : "reg");
+  loop.lo = number(0);
+  loop.hi = number(trips);
+  loop.unrolled = true;
+  not_negative_.insert(loop.variable);
+  std::int64_t below = 1;
+  std::map<Symbol, std::vector<RegisterDigit>> own;  // fastest first
+  for (std::size_t i = digits.size(); i-- > 0;) {
+    const std::int64_t left = i + 1 == digits.size() ? leave_fastest : 1, range = digits[i].extent / left;
+    RegisterDigit digit{{}, 1, 0, 1, number(0), digits[i].stride, digits[i].extent};
+    if (range > 1) {
+      digit.count = symbol(loop.variable);
+      digit.below = below;
+      digit.range = below * range < trips ? range : 0;
+      digit.scale = left;
     }
-    at.registers[digit.part].push_back({value, digit.stride, digit.extent});
+    own[digits[i].part].push_back(digit);
+    below *= range;
   }
-  ThreadBlock innermost = inside([&] { body(at); });
-  for (std::size_t i = loops.size(); i-- > 0;) {
-    names_.release(loops[i].variable);
-    loops[i].body = std::move(innermost);
-    innermost = {};
-    innermost.push_back({std::move(loops[i])});
+  for (auto& [part, list] : own) at.registers[part].insert(at.registers[part].end(), list.rbegin(), list.rend());
+  if (trips == 1) {
+    names_.release(loop.variable);
+    return body(at);
   }
-  for (ThreadStatement& s : innermost) emit(std::move(s));
+  loop.body = inside([&] { body(at); });
+  names_.release(loop.variable);
+  emit({std::move(loop)});
 }
 
 Expr KernelLowering::place_in(const Tile& tile, const Element& at) {
-  std::vector<Expr> places;
-  std::map<Symbol, std::size_t> seen;
+  std::vector<RegisterDigit> places;
   for (const layout::Digit& digit : tile.layout.at(HierarchyLevel::registers)) {
-    const std::vector<Element::RegisterDigit>& own = at.registers.at(digit.part);
-    const auto same = std::find_if(own.begin(), own.end(),
-                                   [&](const Element::RegisterDigit& d) { return d.stride == digit.stride && d.extent == digit.extent; });
+    const std::vector<RegisterDigit>& own = at.registers.at(digit.part);
+    const auto same =
+        std::find_if(own.begin(), own.end(), [&](const RegisterDigit& d) { return d.stride == digit.stride && d.extent == digit.extent; });
     if (same == own.end()) refused("`" + tile.name.text() + "` has registers that its statement does not go over");
-    places.push_back(same->value);
+    places.push_back(*same);
   }
-  if (tile.pairs) places.back() = simplify_integer(binary(Op::floordiv, places.back(), number(2)));
-  return places.empty() ? symbol(tile.name) : fathom::read(tile.name, places);
+  if (tile.pairs) places.back() = places.back().halved();
+  return is_array(tile) ? fathom::read(tile.name, {register_index(places)}) : symbol(tile.name);
 }
+
+/// One register is a scalar.
+bool KernelLowering::is_array(const Tile& tile) { return tile.layout.registers() / (tile.pairs ? 2 : 1) > 1; }
 
 /// What is loaded and nothing else stays as it lies in memory.
 Type KernelLowering::type_of_value(Expr value) {
@@ -78,8 +85,7 @@ Tile& KernelLowering::tile(Symbol name, const layout::Layout& layout, Type type)
   Variable variable;
   variable.name = made.name;
   variable.type = !made.pairs ? type : type == Type::bf16 ? Type::pair_bf16 : Type::pair_f16;
-  for (const layout::Digit& digit : layout.at(HierarchyLevel::registers)) variable.extents.push_back(digit.extent);
-  if (made.pairs) variable.extents.back() /= 2;
+  if (is_array(made)) variable.extents.push_back(layout.registers() / (made.pairs ? 2 : 1));
   emit({Declare{variable, {}}});
   return tiles_.emplace(name, made).first->second;
 }
@@ -178,7 +184,8 @@ void KernelLowering::define(const kernel::Access& target, Expr value, Expr other
       [&](const Element& at) {
         const Symbol fastest = layout.at(HierarchyLevel::registers).back().part;
         Element next = at;
-        next.registers[fastest].back().value = simplify_integer(next.registers[fastest].back().value + number(1));
+        RegisterDigit& digit = next.registers[fastest].back();
+        digit = digit.shifted(number(1));
         emit({Assign{place_in(to, at), paired(to.type, element(value, at), element(value, next))}});
       },
       2);

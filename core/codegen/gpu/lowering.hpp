@@ -8,6 +8,7 @@
 #include <map>
 
 #include "codegen/gpu/lower.hpp"
+#include "codegen/gpu/register_index.hpp"
 #include "ir/kernel_kinds.hpp"
 #include "ir/trips.hpp"
 #include "layout/assign.hpp"
@@ -45,12 +46,8 @@ struct Typed {
 [[nodiscard]] Typed converted(Typed, Type to);
 [[nodiscard]] Expr call_of(const char* function, std::vector<Expr> args);
 
-/// Where a statement stands among the elements of its tiles: a loop variable for each digit of the registers.
+/// Where a statement stands among the elements of its tiles.
 struct Element {
-  struct RegisterDigit {
-    Expr value;
-    std::int64_t stride = 1, extent = 1;
-  };
   std::map<Symbol, std::vector<RegisterDigit>> registers;  ///< by part
   std::map<Expr, Expr> axes;                               ///< coordinates along whole axes that are given, by subscript
   layout::Layout layout;
@@ -123,10 +120,11 @@ class KernelLowering {
   [[nodiscard]] bool pairs(const layout::Layout& layout, Type type) const;
   Expr paired(Type type, Typed low, Typed high);
   [[nodiscard]] Expr one_of_equals(const layout::Layout& layout) const;
-  /// A loop for each digit of the registers; of the fastest `leave_fastest` elements are left to the body.
+  /// A loop over the registers; of the fastest digit `leave_fastest` elements are left to the body.
   void over_registers(const layout::Layout& layout, const Element& outer, const std::function<void(const Element&)>& body,
                       std::int64_t leave_fastest = 1);
   Expr place_in(const Tile& tile, const Element& at);
+  [[nodiscard]] static bool is_array(const Tile& tile);
   std::vector<Symbol> parts_of(const std::vector<Expr>& subscripts) const;
   // elements (lower_expression.cpp)
   Typed element(Expr e, const Element& at);

@@ -74,11 +74,12 @@ class Printer {
   void roles(const ThreadKernel& k) {
     ++depth_;
     used.insert("warp_number");
+    used.insert("same_in_warp");
     for (std::size_t i = 0; i < k.roles.size(); ++i) {
       const ThreadRole& role = k.roles[i];
       const std::string begins = i == 0 ? "" : "} else ";
       const bool last = i + 1 == k.roles.size();
-      const std::string condition = fmt::format("if (warp_number() < {}) ", role.first_warp + role.groups * role.warps);
+      const std::string condition = fmt::format("if (same_in_warp(warp_number()) < {}) ", role.first_warp + role.groups * role.warps);
       line(begins + (last ? "" : condition) + "{  // " + role.name.text());
       body(role.body);
     }
@@ -139,15 +140,8 @@ class Printer {
                      if (d.pointer) return line(word(d.variable.type) + "* const " + d.variable.name.text() + initial + ";");
                      line((constant ? "const " : "") + declared(d.variable) + initial + ";");
                    },
-                   [&](const gpu::Assign& a) { assign(a); },
-                   [&](const Loop& l) {
-                     if (l.unrolled) line("#pragma unroll");
-                     const std::string& i = l.variable.text();
-                     line("for (int " + i + " = " + expr(l.lo) + "; " + i + " < " + expr(l.hi) + "; " +
-                          (l.doubling ? i + " *= 2" : "++" + i) + ") {");
-                     body(l.body);
-                     line("}");
-                   },
+                   [&](const gpu::Assign& a) { line(assignment(a)); },
+                   [&](const Loop& l) { loop(l); },
                    [&](const While& w) {
                      line("while (" + expr(w.condition) + ") {");
                      body(w.body);
@@ -174,12 +168,36 @@ class Printer {
                s.op);
   }
 
+  /// A body of one short statement stands on the loop's line.
+  void loop(const Loop& l) {
+    if (l.unrolled) used.insert("unrolled");
+    const std::string& i = l.variable.text();
+    const std::string head = (l.unrolled ? "unrolled for (int " : "for (int ") + i + " = " + expr(l.lo) + "; " + i + " < " + expr(l.hi) +
+                             "; " + (l.doubling ? i + " *= 2" : "++" + i) + ") ";
+    const ThreadStatement* only = l.body.size() == 1 ? &l.body[0] : nullptr;
+    const bool simple = only != nullptr && (std::holds_alternative<gpu::Assign>(only->op) || std::holds_alternative<Do>(only->op));
+    if (!simple) {
+      line(head + "{");
+      body(l.body);
+      return line("}");
+    }
+    const kernel::Statement* around = present_;
+    if (only->made_for != nullptr) present_ = only->made_for;
+    line(head + text_of(*only));
+    present_ = around;
+  }
+
+  std::string text_of(const ThreadStatement& simple) {
+    if (const auto* d = std::get_if<Do>(&simple.op)) return expr(d->call) + ";";
+    return assignment(std::get<gpu::Assign>(simple.op));
+  }
+
   /// `x = x + y` is `x += y`.
-  void assign(const gpu::Assign& a) {
+  std::string assignment(const gpu::Assign& a) {
     const Expr v = a.value;
     const char* op = v.is(Op::add) ? " += " : v.is(Op::sub) ? " -= " : v.is(Op::mul) ? " *= " : nullptr;
-    if (op != nullptr && v.arg(0) == a.place) return line(expr(a.place) + op + expr(v.arg(1)) + ";");
-    line(expr(a.place) + " = " + expr(v) + ";");
+    if (op != nullptr && v.arg(0) == a.place) return expr(a.place) + op + expr(v.arg(1)) + ";";
+    return expr(a.place) + " = " + expr(v) + ";";
   }
 
   int depth_ = 0;

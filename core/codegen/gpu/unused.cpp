@@ -50,7 +50,8 @@ void count(const ThreadBlock& block, Counts& uses) {
 
 /// Reading it changes nothing: no call but those that say where the thread is.
 bool pure(Expr e) {
-  static const std::set<std::string> places = {"&", "lane_number", "warp_number", "workgroup_number", "floor_div", "floor_mod"};
+  static const std::set<std::string> places = {"&",         "lane_number", "warp_number", "same_in_warp", "workgroup_number",
+                                               "floor_div", "floor_mod"};
   bool only = true;
   visit(e, [&](Expr part) { only = only && (!part.is(Op::call) || places.count(part.name().text()) > 0); });
   return only;
