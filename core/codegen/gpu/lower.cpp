@@ -174,9 +174,13 @@ void KernelLowering::lower_statement(const kernel::Statement& s) {
 
 void KernelLowering::lower_let_as(const kernel::Let& l, Symbol name) {
   const Typed value = element(without_reductions(l.value), {});
+  lets_[l.name] = l.value;
+  if (constant_integer(value.expr)) {
+    scalars_[l.name] = value;
+    return;
+  }
   emit({Declare{{name, value.type, {}}, value.expr}});
   scalars_[l.name] = {symbol(name), value.type};
-  lets_[l.name] = l.value;
   if (is_integer(value.type) && not_negative(value.expr)) not_negative_.insert(name);
 }
 
@@ -200,6 +204,8 @@ void KernelLowering::range_loop(const kernel::For& f, std::size_t range, const s
   loop.variable = names_.fresh(f.variable.text());
   loop.lo = element(f.ranges[range].lo, {}).expr;
   loop.hi = element(f.ranges[range].hi, {}).expr;
+  const auto lo = constant_integer(simplify_integer(loop.lo)), hi = constant_integer(simplify_integer(loop.hi));
+  if (lo && hi && *lo >= *hi) return names_.release(loop.variable);  // no trip
   if (not_negative(loop.lo)) not_negative_.insert(loop.variable);
   ++loops_;
   loop.body = inside([&] {

@@ -156,7 +156,10 @@ void KernelLowering::load_a_into(Expr registers, const kernel::Access& a, const 
   const std::int64_t rows = atom.m * target_.lanes / atom.issuing_lanes;  // of a warp in one tile
   const std::int64_t own_rows = extent_of(product.m) / std::min(layouts_.places.warps, extent_of(product.m) / rows);
   Expr first = simplify_integer(mt * number(atom.m));
-  if (layouts_.places.warps > 1) first = symbol(Symbol("warp")) * number(own_rows) + first;
+  if (layouts_.places.warps > 1) {
+    const Expr own = symbol(Symbol("warp")) * number(own_rows);
+    first = first == number(0) ? own : own + first;
+  }
   const Expr k = simplify_integer(step * number(atom.k)), upper = binary(Op::floordiv, lane, number(16));
   const Expr m_place = rows_are_m ? first + binary(Op::mod, lane, number(16))
                                   : first + binary(Op::mod, binary(Op::floordiv, lane, number(8)), number(2)) * number(8);

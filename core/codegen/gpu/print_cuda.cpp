@@ -152,6 +152,8 @@ class Printer {
                        line("{");
                      } else if (b.condition.is(Op::boolean)) {
                        return;
+                     } else if (b.then.size() == 1 && b.otherwise.empty() && is_simple(b.then[0])) {
+                       return line("if (" + expr(b.condition) + ") " + text_of(b.then[0]));
                      } else {
                        line("if (" + expr(b.condition) + ") {");
                      }
@@ -175,8 +177,7 @@ class Printer {
     const std::string head = (l.unrolled ? "unrolled for (int " : "for (int ") + i + " = " + expr(l.lo) + "; " + i + " < " + expr(l.hi) +
                              "; " + (l.doubling ? i + " *= 2" : "++" + i) + ") ";
     const ThreadStatement* only = l.body.size() == 1 ? &l.body[0] : nullptr;
-    const bool simple = only != nullptr && (std::holds_alternative<gpu::Assign>(only->op) || std::holds_alternative<Do>(only->op));
-    if (!simple) {
+    if (only == nullptr || !is_simple(*only)) {
       line(head + "{");
       body(l.body);
       return line("}");
@@ -187,6 +188,7 @@ class Printer {
     present_ = around;
   }
 
+  static bool is_simple(const ThreadStatement& s) { return std::holds_alternative<gpu::Assign>(s.op) || std::holds_alternative<Do>(s.op); }
   std::string text_of(const ThreadStatement& simple) {
     if (const auto* d = std::get_if<Do>(&simple.op)) return expr(d->call) + ";";
     return assignment(std::get<gpu::Assign>(simple.op));
