@@ -16,9 +16,9 @@ constexpr std::string_view encoder = R"(#ifndef FATHOM_TENSOR_MAP
 #define FATHOM_TENSOR_MAP
 enum { fathom_map_f16 = 6, fathom_map_f32 = 7, fathom_map_bf16 = 9 };
 // A map of a contiguous tensor with boxes of rows of 128 bytes. Extents count elements, strides bytes, fastest first.
-static bool fathom_encode(tensor_map* map, int type, unsigned rank, unsigned long long address, const unsigned long long* extents,
-                          const unsigned long long* strides, const unsigned* box) {
-  typedef int (*encode_function)(void*, int, unsigned, void*, const unsigned long long*, const unsigned long long*, const unsigned*, const unsigned*, int, int, int, int);
+static bool fathom_encode(tensor_map* map, int type, unsigned rank, unsigned long long address, const long long* extents,
+                          const long long* strides, const unsigned* box) {
+  typedef int (*encode_function)(void*, int, unsigned, void*, const long long*, const long long*, const unsigned*, const unsigned*, int, int, int, int);
   static void* found = nullptr;
   cudaDriverEntryPointQueryResult how;
   if (found == nullptr && cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &how) != cudaSuccess) return false;
@@ -50,6 +50,10 @@ class Launcher {
     line("  const long long* strides;");
     line("  int rank;");
     line("};");
+    line("static int fathom_refused(const char** error, const char* why) {");
+    line("  if (error != nullptr) *error = why;");
+    line("  return 1;");
+    line("}");
     line("#endif");
     const bool maps = std::any_of(made_.kernels.begin(), made_.kernels.end(), [](const ThreadKernel& k) { return !k.maps.empty(); });
     if (maps) text_ += std::string(encoder);
@@ -87,11 +91,7 @@ class Launcher {
     for (std::size_t k = 0; k < made_.kernels.size(); ++k) start(made_.kernels[k], module_.kernels[k]);
     for (const std::string& free : taken_) line("  " + free);
     line("  const cudaError_t failed = cudaGetLastError();");
-    line("  if (failed != cudaSuccess) {");
-    line("    if (error != nullptr) *error = cudaGetErrorString(failed);");
-    line("    return 1;");
-    line("  }");
-    line("  return 0;");
+    line("  return failed == cudaSuccess ? 0 : fathom_refused(error, cudaGetErrorString(failed));");
     line("}");
     line("#endif");
     return text_;
@@ -99,12 +99,15 @@ class Launcher {
 
  private:
   void line(const std::string& s) { text_ += s + "\n"; }
-  void check(const std::string& wrong, const std::string& says, const std::vector<std::string>& first = {}) {
-    line("  if (" + wrong + ") {");
-    for (const std::string& each : first) line("    " + each);
-    line("    if (error != nullptr) *error = \"" + says + "\";");
-    line("    return 1;");
-    line("  }");
+  /// `first`: what is given back before.
+  void check(const std::string& wrong, const std::string& says, const std::vector<std::string>& first = {},
+             const std::string& indent = "  ") {
+    const std::string refuse = "return fathom_refused(error, \"" + says + "\");";
+    if (first.empty()) return line(indent + "if (" + wrong + ") " + refuse);
+    line(indent + "if (" + wrong + ") {");
+    for (const std::string& each : first) line(indent + "  " + each);
+    line(indent + "  " + refuse);
+    line(indent + "}");
   }
   std::string order() const {
     std::string all;
@@ -168,6 +171,10 @@ class Launcher {
   }
   void contract() {
     for (const kernel::Require& r : module_.requires_) {
+      visit(r.condition, [&](Expr part) {  // what the host would divide by
+        const bool divides = part.is(Op::mod) || part.is(Op::floordiv);
+        if (divides && !constant_integer(part.arg(1))) check(host(part.arg(1)) + " == 0", fathom::print(part.arg(1)) + " is 0");
+      });
       const std::string otherwise = r.otherwise == Symbol("unsupported") ? "" : "; the plan " + r.otherwise.text() + " serves then";
       check("!(" + host(r.condition) + ")", "the launch contract does not hold: " + fathom::print(r.condition) + otherwise);
     }
@@ -210,32 +217,27 @@ class Launcher {
   }
   /// Extents and strides fastest first, as the driver takes them.
   void encode(const TensorMap& map, const std::string& indent) {
-    std::string extents, strides, box, stride = std::to_string(size_in_bytes(map.type)) + "ULL";
+    std::string extents, strides, box, stride = std::to_string(size_in_bytes(map.type)) + "LL";
     for (std::size_t d = map.extents.size(); d-- > 0;) {
-      const std::string extent = host_of_thread(map.extents[d]);
-      extents += (extents.empty() ? "" : ", ") + fmt::format("static_cast<unsigned long long>({})", extent);
-      box += (box.empty() ? "" : ", ") + std::to_string(map.box[d]) + "u";
+      const std::string extent = host_of_thread(map.extents[d]), separator = extents.empty() ? "" : ", ";
+      extents += separator + extent;
+      box += separator + std::to_string(map.box[d]);
       if (d + 1 < map.extents.size()) strides += (strides.empty() ? "" : ", ") + stride;
-      stride += fmt::format(" * static_cast<unsigned long long>({})", extent);
+      stride += " * (" + extent + ")";
     }
     const std::string& name = map.name.text();
     const char* type = map.type == Type::bf16 ? "fathom_map_bf16" : map.type == Type::f16 ? "fathom_map_f16" : "fathom_map_f32";
     line(indent + "tensor_map " + name + ";");
-    line(indent + "{");
-    line(fmt::format("{}  const unsigned long long extents[] = {{{}}}, strides[] = {{{}}};", indent, extents,
+    line(fmt::format("{0}const long long extents_of_{1}[] = {{{2}}}, strides_of_{1}[] = {{{3}}};", indent, name, extents,
                      strides.empty() ? "0" : strides));
-    line(fmt::format("{}  const unsigned box[] = {{{}}};", indent, box));
+    line(fmt::format("{}const unsigned box_of_{}[] = {{{}}};", indent, name, box));
     const bool workspace =
         std::any_of(module_.workspaces.begin(), module_.workspaces.end(), [&](const kernel::Workspace& w) { return w.name == map.tensor; });
     const std::string address =
         workspace ? "reinterpret_cast<unsigned long long>(" + own(map.tensor) + ")" : "address_of_" + map.tensor.text();
-    line(
-        fmt::format("{}  if (!fathom_encode(&{}, {}, {}, {}, extents, strides, box)) {{", indent, name, type, map.extents.size(), address));
-    for (const std::string& free : taken_) line(indent + "    " + free);
-    line(fmt::format("{}    if (error != nullptr) *error = \"the driver makes no tensor map of {}\";", indent, map.tensor.text()));
-    line(indent + "    return 1;");
-    line(indent + "  }");
-    line(indent + "}");
+    check(fmt::format("!fathom_encode(&{0}, {1}, {2}, {3}, extents_of_{0}, strides_of_{0}, box_of_{0})", name, type, map.extents.size(),
+                      address),
+          "the driver makes no tensor map of " + map.tensor.text(), taken_, indent);
   }
   std::string pointer(const ThreadParameter& p) {
     std::size_t at = 0;
