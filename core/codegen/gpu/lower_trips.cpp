@@ -145,21 +145,21 @@ void KernelLowering::lower_staged(const kernel::For& f) {
                  {}}});
   };
   // the trip of each range: loads ahead and what is done now, by their order
-  struct Item {
+  struct Placing {
     const kernel::Statement* statement;
     int order;
     bool load;
   };
-  std::vector<std::vector<Item>> trips;
+  std::vector<std::vector<Placing>> trips;
   for (const std::vector<kernel::Placed>& body : bodies) {
-    std::vector<Item>& items = trips.emplace_back();
+    std::vector<Placing>& items = trips.emplace_back();
     for (const kernel::Placed& p : body)
       if (p.at) items.push_back({p.statement, p.at->order, loads_only(*p.statement)});
     std::stable_sort(items.begin(), items.end(),
-                     [](const Item& a, const Item& b) { return a.order != b.order ? a.order < b.order : a.load < b.load; });
+                     [](const Placing& a, const Placing& b) { return a.order != b.order ? a.order < b.order : a.load < b.load; });
   }
   std::vector<const kernel::Statement*> trip;
-  for (const Item& item : trips[0]) trip.push_back(item.statement);
+  for (const Placing& item : trips[0]) trip.push_back(item.statement);
   const Waits waits = waits_in(by_order, trip, last);
   std::vector<Ring*> rings;
   for (const kernel::Statement* s : loads)
@@ -173,10 +173,12 @@ void KernelLowering::lower_staged(const kernel::For& f) {
   for (std::size_t range = 0; range < bodies.size(); ++range) {
     range_loop(f, range, [&] {
       const Expr iteration = scalars_.at(f.variable).expr;
-      const std::vector<Item>& items = trips[range];
+      const std::vector<Placing>& items = trips[range];
       for (const kernel::Statement* let : lets) {
         const auto& l = std::get<kernel::Let>(let->op);
-        const auto reads_it = [&](const Item& item) { return !item.load && kernel::uses_of(*item.statement, {}).reads.count(l.name) > 0; };
+        const auto reads_it = [&](const Placing& item) {
+          return !item.load && kernel::uses_of(*item.statement, {}).reads.count(l.name) > 0;
+        };
         if (std::any_of(items.begin(), items.end(), reads_it)) lower_let_as(l, names_.fresh(l.name.text()));
       }
       for (std::size_t i = 0; i < items.size();) {

@@ -220,7 +220,17 @@ class KernelLowering {
   // loops with stages (lower_trips.cpp)
   struct Waits;
   void lower_staged(const kernel::For& f);
-  void lower_pipelined(const kernel::For& f);  ///< lower_pipeline.cpp
+  // loops with two stages that compute (lower_pipeline.cpp)
+  struct Item {
+    const kernel::Statement* statement;
+    kernel::At at;
+  };
+  static std::vector<Item> by_order(const std::vector<kernel::Placed>& body, int stage_from, int stage_to);
+  static std::vector<const kernel::Statement*> of_stage(const std::vector<kernel::Placed>& body, int stage);
+  void lower_pipelined(const kernel::For& f);
+  void declare_handed_on(const std::vector<kernel::Placed>& body);
+  std::vector<Expr> ends_of(const kernel::For& f);
+  void trip(const kernel::For& f, const std::vector<Item>& items, Expr own, Expr before);
   [[nodiscard]] bool meets_other_roles(const kernel::Block& body) const;
   static void keeps_the_texts_order(const kernel::For& f, const std::vector<std::vector<kernel::Placed>>& bodies,
                                     const std::vector<const kernel::Statement*>& lets);
