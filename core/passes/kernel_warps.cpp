@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "passes/kernel_place.hpp"
+#include "passes/kernel_roles.hpp"
 #include "passes/tile_walk.hpp"
 #include "passes/warp_products.hpp"
 #include "passes/words.hpp"
@@ -39,8 +40,11 @@ class WarpLowering {
   Result<Ir> run() {
     for (const kernel::Kernel& k : module_.kernels) names_.push_back(names_in(module_, k));
     if (const auto no = place()) return tl::unexpected(*no);
-    for (std::size_t i = 0; i < module_.kernels.size(); ++i) warps(i);
-    for (kernel::Kernel& k : module_.kernels) stages(k);
+    for (std::size_t i = 0; i < module_.kernels.size(); ++i)
+      if (!separated_[i]) warps(i);
+    for (std::size_t i = 0; i < module_.kernels.size(); ++i) stages(i);
+    for (std::size_t i = 0; i < module_.kernels.size(); ++i)
+      if (separated_[i]) separate_roles(i);
     return snapshot();
   }
 
@@ -52,7 +56,9 @@ class WarpLowering {
     for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
       kernel::Kernel& k = module_.kernels[i];
       expand_states(k, module_.reducers, names_[i]);
-      auto one = place_on_warps(k, memory_, kernel::infer_kinds(module_, k), log_.target(), names_[i]);
+      const kernel::Kinds kinds = kernel::infer_kinds(module_, k);
+      separated_.push_back(decide_roles(i, kinds));
+      auto one = place_on_warps(k, memory_, kinds, log_.target(), names_[i], separated_[i] ? AtomWidth::warpgroup : AtomWidth::warp);
       if (!one) return one.error();
       results.insert(results.end(), one->results.begin(), one->results.end());
       rings.insert(rings.end(), one->rings.begin(), one->rings.end());
@@ -67,6 +73,65 @@ class WarpLowering {
                     : capital(fmt::format("{} on {}; {} through rings in shared memory.", listed(results), listed(atoms()), listed(rings)));
     log_.step(std::move(note), snapshot());
     return std::nullopt;
+  }
+
+  /// One role that loads and computes, or one that loads for others. Tried on a copy: what cannot be is no alternative.
+  std::optional<Decision> decide_roles(std::size_t which, const kernel::Kinds& kinds) {
+    kernel::Kernel trial = module_.kernels[which];
+    Names names = names_[which];
+    const auto placed = place_on_warps(trial, memory_, kinds, log_.target(), names, AtomWidth::warpgroup);
+    if (!placed || placed->in_loops == 0 || placed->rows.size() != 1) return std::nullopt;
+    if (why_not_separate(trial, memory_, log_.target(), *placed->rows.begin(), placed->atom_rows)) return std::nullopt;
+    Decision d;
+    d.site = trial.name.text() + "/roles";
+    d.kind = "roles";
+    d.choice = "producer";
+    d.alternatives = {{"producer", std::nullopt, std::nullopt}, {"one", std::nullopt, std::nullopt}};
+    d.reason = "The copy engine fills rings by itself, and products run beside the work of the warps that issue them.";
+    d = log_.decide(std::move(d));
+    return d.choice == "producer" ? std::optional(d) : std::nullopt;
+  }
+
+  /// Who loads and who computes; rows dealt out to groups; the last product of a trip under the next trip.
+  void separate_roles(std::size_t which) {
+    kernel::Kernel& k = module_.kernels[which];
+    const Symbol rows = *products_[which].rows.begin();
+    const std::int64_t extent = constant_integer(kernel::extent(*axis_named(k, rows))).value_or(1);
+    const std::int64_t groups = extent / products_[which].atom_rows;
+    k = partition(separate(k), memory_, rows, groups, names_[which]);
+    const auto registers = split_registers(log_.target(), groups);
+    if (registers) {
+      k.roles[0].registers = number(registers->producer);
+      k.roles[1].registers = number(registers->consumer);
+    }
+    StepLog::Note note;
+    note.id = separated_[which]->site;
+    note.title = fmt::format("Give the loads of {} a role", k.name.text());
+    note.says = fmt::format(
+        "A producer asks for the copies; {} of 64 rows compute.{}", plural(static_cast<int>(groups), "group"),
+        registers ? fmt::format(" It leaves them {} registers a thread and keeps {}.", registers->consumer, registers->producer) : "");
+    note.decision = separated_[which];
+    log_.step(std::move(note), snapshot());
+    overlap_products(k);
+  }
+
+  void overlap_products(kernel::Kernel& k) {
+    const auto changed = overlap(k, log_.target());
+    if (!changed) return;
+    Decision d;
+    d.site = k.name.text() + "/overlap";
+    d.kind = "overlap";
+    d.choice = "on";
+    d.alternatives = {{"on", std::nullopt, std::nullopt}, {"off", std::nullopt, std::nullopt}};
+    d.reason = "While the last product of a trip runs, the warps work on what the first product of the next trip gave.";
+    d = log_.decide(std::move(d));
+    if (d.choice == "on") k = *changed;
+    StepLog::Note note;
+    note.id = d.site;
+    note.title = fmt::format("Overlap the products of {}", k.name.text());
+    note.says = d.choice == "on" ? "The last product of a trip is awaited in the next one." : "Each product is awaited in its own trip.";
+    note.decision = std::move(d);
+    log_.step(std::move(note), snapshot());
   }
 
   std::vector<std::string> atoms() const {
@@ -146,7 +211,9 @@ class WarpLowering {
     if (vector > 1) axis.parts.push_back({names.fresh(axis.name.text() + ".e"), number(vector)});
   }
 
-  void stages(kernel::Kernel& k) {
+  void stages(std::size_t which) {
+    kernel::Kernel& k = module_.kernels[which];
+    const bool separated = separated_[which].has_value();
     std::vector<kernel::For*> loops;
     for (kernel::Role& role : k.roles) loops_with_loads(role.body, loops);
     if (loops.empty()) return;
@@ -177,7 +244,7 @@ class WarpLowering {
     for (kernel::Channel& c : k.channels)
       if (ringed.count(c.name) > 0) c.depth = number(depth);
     for (kernel::For* loop : loops)
-      if (depth > 1) ahead(*loop, static_cast<int>(depth) - 1);
+      if (depth > 1 && !separated) ahead(*loop, static_cast<int>(depth) - 1);
     StepLog::Note note;
     note.id = d.site;
     note.title = fmt::format("Load ahead in {}", k.name.text());
@@ -205,6 +272,7 @@ class WarpLowering {
   StepLog& log_;
   std::vector<Names> names_;
   std::vector<WarpProducts> products_;
+  std::vector<std::optional<Decision>> separated_;  ///< the choice of a role that loads, by kernel
 };
 
 }  // namespace

@@ -27,12 +27,13 @@ struct WarpProduct {
 
 class WarpPlacer {
  public:
-  WarpPlacer(kernel::Kernel& k, const Memory& memory, const kernel::Kinds& kinds, const Target& target, Names& names)
-      : kernel_(k), memory_(memory), kinds_(kinds), target_(target), names_(names) {}
+  WarpPlacer(kernel::Kernel& k, const Memory& memory, const kernel::Kinds& kinds, const Target& target, Names& names, AtomWidth width)
+      : kernel_(k), memory_(memory), kinds_(kinds), target_(target), names_(names), width_(width) {}
 
   Result<WarpProducts> run() {
     for (kernel::Role& role : kernel_.roles) {
       reads_ = count_reads(role.body);
+      collect_loops(role.body, false);
       collect(role.body);
       if (refusal_) return tl::unexpected(*refusal_);
       rewrite(role.body);
@@ -84,8 +85,9 @@ class WarpPlacer {
     const DType a = operand_dtype(p.a.name()), b = operand_dtype(p.b.name());
     const std::int64_t m = extent_of(kernel_, p.m), n = extent_of(kernel_, p.n), k = extent_of(kernel_, p.k);
     for (const MatrixAtom& atom : target_.atoms) {
-      const bool fits = !atom.asynchronous && atom.a == a && atom.b == b && m % atom.m == 0 && n % atom.n == 0 && k % atom.k == 0;
-      if (fits && p.atom == nullptr) p.atom = &atom;
+      const bool fits = atom.asynchronous == (width_ == AtomWidth::warpgroup) && atom.a == a && atom.b == b && m % atom.m == 0 &&
+                        n % atom.n == 0 && k % atom.k == 0 && (!atom.asynchronous || lies_right(atom, p));
+      if (fits && (p.atom == nullptr || atom.n > p.atom->n) && (p.atom == nullptr || atom.asynchronous)) p.atom = &atom;
     }
     if (p.atom == nullptr) {
       return refuse_it(
@@ -97,14 +99,41 @@ class WarpPlacer {
                        "The Tile level and its costs are complete.");
     p.use = use_of(*p.atom, v.targets[0].name);
     products_[node] = p;
-    as_a_[p.a.name()] = p.use;
+    if (p.atom->a_home == Home::registers) {
+      as_a_[p.a.name()] = p.use;
+    } else {
+      as_b_.insert(p.a.name());
+    }
     as_b_.insert(p.b.name());
     ++uses_[p.a.name()];
     ++uses_[p.b.name()];
+    summary_.in_loops += loaded_in_loops_.count(v.targets[0].name) > 0 ? 1 : 0;
     summary_.results.push_back(result);
     summary_.atoms.push_back(p.atom->name.text());
     summary_.rows.insert(p.m);
     summary_.atom_rows = std::max<std::int64_t>(summary_.atom_rows, p.atom->m);
+  }
+
+  /// An asynchronous atom reads B as its slot has it, and A too, where A is loaded anew in every trip; else A stays in registers.
+  bool lies_right(const MatrixAtom& atom, const WarpProduct& p) const {
+    const auto last_axis = [&](Symbol tile) {
+      const Expr load = definitions_.at(tile);
+      Symbol last;
+      for (const Expr subscript : load.args())
+        for (const Symbol axis : free_indices(subscript)) last = axis;
+      return last;
+    };
+    if (!is_load(p.b.name()) || atom.b_rows_are_k != (last_axis(p.b.name()) != p.k)) return false;
+    const bool from_slot = is_load(p.a.name()) && loaded_in_loops_.count(p.a.name()) > 0 && last_axis(p.a.name()) == p.k;
+    return (atom.a_home == Home::shared) == from_slot;
+  }
+
+  void collect_loops(const Block& block, bool in_loop) {
+    for (const Statement& s : block) {
+      if (const auto* v = std::get_if<Value>(&s.op); v != nullptr && in_loop) loaded_in_loops_.insert(v->targets[0].name);
+      if (const auto* f = std::get_if<kernel::For>(&s.op)) collect_loops(f->body, in_loop || !f->ranges.empty());
+      if (const auto* w = std::get_if<kernel::When>(&s.op)) collect_loops(w->body, in_loop);
+    }
   }
 
   bool is_load(Symbol tile) const {
@@ -225,10 +254,13 @@ class WarpPlacer {
       }
       const Symbol token = names_.fresh(acc.name.text() + ".token");
       const auto a_name = a_names_.find(p.a.name());
-      const Access a{a_name == a_names_.end() ? p.a.name() : a_name->second, {p.a.args().begin(), p.a.args().end()}};
+      const bool from_slot = p.atom->a_home == Home::shared;
+      const Access a = from_slot ? slots_.at(p.a.name())
+                                 : Access{a_name == a_names_.end() ? p.a.name() : a_name->second, {p.a.args().begin(), p.a.args().end()}};
       add(kernel::Mma{token, p.use, acc, whole && added, a, slots_.at(p.b.name())});
       add(kernel::Await{acc, token, false});
       read_here.push_back(p.b.name());
+      if (from_slot) read_here.push_back(p.a.name());
       if (!whole) value = transform(value, [&](Expr e) { return e == node ? read(acc.name, acc.subscripts) : e; });
     }
     if (!whole) {
@@ -244,7 +276,10 @@ class WarpPlacer {
   int& left_of(Symbol b) {
     if (left_.count(b) == 0) {
       left_[b] = 0;
-      for (const auto& [node, p] : products_) left_[b] += p.b.name() == b ? 1 : 0;
+      for (const auto& [node, p] : products_) {
+        left_[b] += p.b.name() == b ? 1 : 0;
+        left_[b] += p.a.name() == b && p.atom->a_home == Home::shared ? 1 : 0;
+      }
     }
     return left_[b];
   }
@@ -254,6 +289,8 @@ class WarpPlacer {
   const kernel::Kinds& kinds_;
   const Target& target_;
   Names& names_;
+  AtomWidth width_;
+  std::set<Symbol> loaded_in_loops_;  ///< values that a loop makes anew
   WarpProducts summary_;
   std::optional<Refusal> refusal_;
   std::map<Symbol, Expr> definitions_;  ///< the last one of each tile that has one value
@@ -267,9 +304,9 @@ class WarpPlacer {
 
 }  // namespace
 
-Result<WarpProducts> place_on_warps(kernel::Kernel& k, const Memory& memory, const kernel::Kinds& kinds, const Target& target,
-                                    Names& names) {
-  return WarpPlacer(k, memory, kinds, target, names).run();
+Result<WarpProducts> place_on_warps(kernel::Kernel& k, const Memory& memory, const kernel::Kinds& kinds, const Target& target, Names& names,
+                                    AtomWidth width) {
+  return WarpPlacer(k, memory, kinds, target, names, width).run();
 }
 
 }  // namespace fathom::passes

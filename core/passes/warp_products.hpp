@@ -15,10 +15,14 @@ struct WarpProducts {
   std::vector<std::string> results, atoms;  ///< of each product
   std::vector<std::string> rings;           ///< operands that are copied to shared memory
   std::set<Symbol> rows;                    ///< axes along the rows of the products
+  int in_loops = 0;                         ///< products inside of loops over tiles
   std::int64_t atom_rows = 1;
 };
 
+/// Which atoms a product may take: those of a warp, or those of a warpgroup, which run beside the work of the warps.
+enum class AtomWidth : std::uint8_t { warp, warpgroup };
+
 /// Refusal where a product fits no atom.
-[[nodiscard]] Result<WarpProducts> place_on_warps(kernel::Kernel&, const Memory&, const kernel::Kinds&, const Target&, Names&);
+[[nodiscard]] Result<WarpProducts> place_on_warps(kernel::Kernel&, const Memory&, const kernel::Kinds&, const Target&, Names&, AtomWidth);
 
 }  // namespace fathom::passes

@@ -193,9 +193,15 @@ class Launcher {
       arguments += p.pointer ? pointer(p) : p.variable.name.text();
     }
     for (const TensorMap& map : k.maps) arguments += ", " + map.name.text();
-    constexpr std::int64_t without_asking = 49152;
+    constexpr std::int64_t without_asking = 49152, alignment = 1024;
+    std::int64_t fixed = alignment;  // what the kernel declares by itself counts, too
+    for (const Variable& v : k.shared) {
+      std::int64_t elements = 1;
+      for (const std::int64_t extent : v.extents) elements *= extent;
+      fixed += elements * size_in_bytes(v.type);
+    }
     const std::string& name = k.name.text();
-    if (bytes > without_asking)
+    if (bytes + fixed > without_asking)
       line(fmt::format("{}    cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", indent, name, bytes));
     if (k.resident_only) {
       line(fmt::format("{}    int device = 0, processors = 0, at_once = 0;  // workgroups that are there together", indent));
