@@ -43,6 +43,7 @@ void LaneWorkgroup::arrive(std::size_t barrier, std::size_t thread) {
 void LaneWorkgroup::expect(std::size_t barrier, std::int64_t bytes, std::size_t thread) {
   check_use(barrier, thread / lanes_of_warp);
   barriers_[barrier].bytes += bytes;
+  barriers_[barrier].announced += bytes;
 }
 
 void LaneWorkgroup::end_phase(std::size_t barrier) {
@@ -194,6 +195,8 @@ void LaneProcess::set_registers(Expr e, const Mask& mask) { whole_warpgroups(mas
 void LaneProcess::nothing_to_do(Expr, const Mask&) {}
 
 Lanes LaneProcess::increment_wrapping(Expr e, const Mask& mask) {
+  Lanes old{Type::i32, std::vector<double>(lanes_, 0)};
+  if (std::find(mask.begin(), mask.end(), 1) == mask.end()) return old;  // the other side of a choice
   const std::size_t lane = only_lane(mask, "increment_wrapping", "each of them would count");
   const Place counter = place(e.arg(0), mask);
   if (counter.memory == nullptr || !counter.memory->global) fault("`" + fathom::print(e.arg(0)) + "` is no counter in global memory");
@@ -203,7 +206,6 @@ Lanes LaneProcess::increment_wrapping(Expr e, const Mask& mask) {
   const double last = value(e.arg(1), mask).of[lane];
   double& count = memory.cells[static_cast<std::size_t>(at)];
   if (count != count) fault("`" + memory.name + "` counts on from nothing: it has to be marked `zero`");
-  Lanes old{Type::i32, std::vector<double>(lanes_, 0)};
   old.of[lane] = count;
   count = count >= last ? 0 : count + 1;
   return old;

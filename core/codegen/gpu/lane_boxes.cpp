@@ -15,6 +15,9 @@ std::int64_t elements_of_box(const TensorMap& map) {
   return elements;
 }
 
+/// What lies outside of the tensor counts, too.
+std::int64_t bytes_of_box(const TensorMap& map) { return elements_of_box(map) * size_in_bytes(map.type); }
+
 void check_panel(const TensorMap& map, const SharedCells& memory, std::int64_t at) {
   const std::int64_t size = size_in_bytes(map.type);
   if (memory.type != map.type) fault("`" + memory.name + "` has another type than the boxes of `" + map.name.text() + "`");
@@ -51,6 +54,13 @@ void LaneWorkgroup::load_box(const BoxMap& map, SharedCells& memory, std::int64_
                              std::size_t thread) {
   check_panel(*map.map, memory, at);
   check_use(barrier, thread / lanes_of_warp);
+  Barrier& b = barriers_[barrier];
+  const std::int64_t bytes = bytes_of_box(*map.map);
+  if (bytes > b.announced)
+    fault("more bytes are copied to `" + memory.name + "` than `" + b.name + "` expects: " + std::to_string(bytes) + " of " +
+              std::to_string(b.announced),
+          "`expect_bytes` stands in front of the copies");
+  b.announced -= bytes;
   each_element(map, memory, at, corner,
                [&](std::int64_t in_memory, std::int64_t) { take_for_copy(memory, in_memory, clocks_[thread / lanes_of_warp], barrier); });
   loads_.push_back({&map, &memory, at, barrier, std::move(corner)});
@@ -58,11 +68,6 @@ void LaneWorkgroup::load_box(const BoxMap& map, SharedCells& memory, std::int64_
 
 void LaneWorkgroup::land(const Load& load) {
   Barrier& b = barriers_[load.barrier];
-  const std::int64_t bytes = elements_of_box(*load.map->map) * size_in_bytes(load.map->map->type);
-  if (bytes > b.bytes)
-    fault("more bytes are copied to `" + load.memory->name + "` than `" + b.name + "` expects: " + std::to_string(bytes) + " of " +
-              std::to_string(b.bytes),
-          "`expect_bytes` stands in front of the copies");
   each_element(*load.map, *load.memory, load.at, load.corner, [&](std::int64_t in_memory, std::int64_t in_tensor) {
     load.memory->cells[static_cast<std::size_t>(in_memory)] =
         in_tensor < 0 ? 0 : load.map->tensor->cells[static_cast<std::size_t>(in_tensor)];
@@ -70,7 +75,7 @@ void LaneWorkgroup::land(const Load& load) {
     for (std::int64_t p = in_memory * pieces; p < (in_memory + 1) * pieces; ++p)
       load.memory->uses->written[static_cast<std::size_t>(p)].at = static_cast<Clock>(b.phase + 1);
   });
-  b.bytes -= bytes;
+  b.bytes -= bytes_of_box(*load.map->map);
   b.copied = b.phase;
   end_phase(load.barrier);
 }

@@ -153,6 +153,7 @@ class LaneWorkgroup {
     std::int64_t arrivals = 0;              ///< of a phase; 0: not set up
     std::int64_t phase = 0, missing = 0;    ///< arrivals
     std::int64_t bytes = 0;                 ///< that are expected and not there
+    std::int64_t announced = 0;             ///< bytes that are expected and that no copy has been issued for
     std::int64_t copied = -1, waited = -1;  ///< the last phase with a copy, and the last that was waited for
     std::size_t thread = 0;                 ///< that has set it up
     std::optional<Clock> published;
@@ -183,6 +184,9 @@ class LaneWorkgroup {
   };
   // lane_workgroup.cpp
   void lay_out_memory();
+  void lay_out_parts(std::int64_t offset, const std::vector<const ThreadKernel::DynamicShared*>& parts);
+  [[nodiscard]] std::shared_ptr<SharedUses> no_uses(std::int64_t bytes, std::int64_t piece) const;
+  void share(Symbol name, std::vector<std::int64_t> extents, const std::shared_ptr<SharedCells>& cells);
   std::shared_ptr<SharedCells> shared_cells(const std::string& name, Type type, std::int64_t elements);
   void start_roles();
   void go_on();

@@ -52,10 +52,13 @@ class LaneProcess {
     std::int64_t parity = 0;
     std::size_t warp = 0;
   };
-  /// Where a product finds a matrix.
+  /// Where a product finds a matrix, and who reads it.
   struct Matrix {
     SharedCells* memory = nullptr;
     std::int64_t start = 0, leading = 0, stride = 0;  ///< bytes
+    Clocks known;
+    std::size_t reader = 0;
+    Clock group = 0;
   };
 
   // statements (lane_process.cpp)
@@ -127,11 +130,17 @@ class LaneProcess {
   std::vector<std::int64_t> corner(Expr e, std::size_t first, const Mask& mask, std::size_t lane);
   // lane_products.cpp
   void product(const MatrixAtom& atom, Expr e, const Mask& mask);
-  Matrix matrix(Expr e, const Mask& mask);
+  Matrix matrix(Expr e, const Mask& mask, std::size_t first);
+  double number_of_matrix(const Matrix& m, std::int64_t byte);
+  std::vector<double> left_from_registers(const MatrixAtom& atom, const Place& a, std::size_t first);
+  std::vector<double> left_from_memory(Expr e, const Mask& own, std::size_t first);
+  std::vector<double> right_from_memory(const MatrixAtom& atom, Expr e, const Mask& own, std::size_t first);
+  void add_product(const MatrixAtom& atom, const Place& c, std::size_t first, const std::vector<double>& left,
+                   const std::vector<double>& right, bool accumulates);
+  [[noreturn]] static void lacks_fence(const MatrixAtom& atom, const Place& place);
   void fence_before_products(Expr e, const Mask& mask);
   void commit_products(Expr e, const Mask& mask);
   void wait_for_products(Expr e, const Mask& mask);
-  double number_of_matrix(const Matrix& m, std::int64_t byte, const Clocks& now, std::size_t warpgroup, Clock group);
 
   /// Products of a warpgroup.
   struct Products {

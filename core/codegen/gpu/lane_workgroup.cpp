@@ -39,62 +39,64 @@ std::shared_ptr<SharedCells> LaneWorkgroup::shared_cells(const std::string& name
   return cells;
 }
 
+std::shared_ptr<SharedUses> LaneWorkgroup::no_uses(std::int64_t bytes, std::int64_t piece) const {
+  auto uses = std::make_shared<SharedUses>();
+  uses->piece = piece;
+  uses->readers = has_products() || !launch_.kernel.maps.empty() ? copies_of(0) : warps_;
+  uses->written.resize(static_cast<std::size_t>(bytes / piece));
+  uses->read.assign(uses->written.size() * uses->readers, 0);
+  return uses;
+}
+
+void LaneWorkgroup::share(Symbol name, std::vector<std::int64_t> extents, const std::shared_ptr<SharedCells>& cells) {
+  LaneVariable v;
+  v.name = name;
+  v.type = cells->type;
+  v.extents = std::move(extents);
+  v.points_to = cells;
+  shared_[name] = std::move(v);
+}
+
 void LaneWorkgroup::lay_out_memory() {
   const ThreadKernel& kernel = launch_.kernel;
-  const bool others_read = has_products() || !kernel.maps.empty();
-  const auto uses_of = [&](std::int64_t bytes, std::int64_t piece) {
-    auto uses = std::make_shared<SharedUses>();
-    uses->piece = piece;
-    uses->readers = others_read ? copies_of(0) : warps_;
-    uses->written.resize(static_cast<std::size_t>(bytes / piece));
-    uses->read.assign(uses->written.size() * uses->readers, 0);
-    return uses;
-  };
-  const auto add = [&](Symbol name, Type type, const std::vector<std::int64_t>& extents, const std::shared_ptr<SharedCells>& cells) {
-    LaneVariable v;
-    v.name = name;
-    v.type = type;
-    v.extents = extents;
-    v.points_to = cells;
-    shared_[name] = std::move(v);
-  };
   for (const Variable& v : kernel.shared) {
     std::int64_t elements = 1;
     for (const std::int64_t extent : v.extents) elements *= extent;
     const auto cells = shared_cells(v.name.text(), v.type, elements);
-    cells->uses = uses_of(elements * size_in_bytes(v.type), size_in_bytes(v.type));
-    add(v.name, v.type, v.extents, cells);
+    cells->uses = no_uses(elements * size_in_bytes(v.type), size_in_bytes(v.type));
+    share(v.name, v.extents, cells);
   }
-  // Parts that lie at one place: those of one type are one array, those of another have the uses in common.
   std::int64_t bytes = 0;
   const std::vector<std::int64_t> offsets = dynamic_offsets(kernel, bytes);
-  std::map<std::int64_t, std::vector<std::size_t>> places;
-  for (std::size_t i = 0; i < offsets.size(); ++i) places[offsets[i]].push_back(i);
-  for (const auto& [offset, parts] : places) {
-    std::map<Type, std::int64_t> elements;
-    std::int64_t piece = std::numeric_limits<std::int64_t>::max(), most = 0;
-    for (const std::size_t i : parts) {
-      const ThreadKernel::DynamicShared& d = kernel.dynamic_shared[i];
-      elements[d.type] = std::max(elements[d.type], d.elements);
-      piece = std::min(piece, size_in_bytes(d.type));
-      most = std::max(most, d.elements * size_in_bytes(d.type));
+  std::map<std::int64_t, std::vector<const ThreadKernel::DynamicShared*>> places;
+  for (std::size_t i = 0; i < offsets.size(); ++i) places[offsets[i]].push_back(&kernel.dynamic_shared[i]);
+  for (const auto& [offset, parts] : places) lay_out_parts(offset, parts);
+}
+
+/// Parts that lie at one place: those of one type are one array, those of another have the uses in common.
+void LaneWorkgroup::lay_out_parts(std::int64_t offset, const std::vector<const ThreadKernel::DynamicShared*>& parts) {
+  std::map<Type, std::int64_t> elements;
+  std::int64_t piece = std::numeric_limits<std::int64_t>::max(), most = 0;
+  for (const ThreadKernel::DynamicShared* d : parts) {
+    elements[d->type] = std::max(elements[d->type], d->elements);
+    piece = std::min(piece, size_in_bytes(d->type));
+    most = std::max(most, d->elements * size_in_bytes(d->type));
+  }
+  constexpr std::int64_t largest = 8;
+  const auto uses = no_uses((most + largest - 1) / largest * largest, piece);
+  std::map<Type, std::shared_ptr<SharedCells>> views;
+  for (const ThreadKernel::DynamicShared* d : parts) {
+    std::shared_ptr<SharedCells>& view = views[d->type];
+    if (!view) {
+      view = shared_cells(d->name.text(), d->type, elements[d->type]);
+      view->uses = uses;
+      view->address = offset;
     }
-    const auto uses = uses_of((most + 7) / 8 * 8, piece);
-    std::map<Type, std::shared_ptr<SharedCells>> views;
-    for (const std::size_t i : parts) {
-      const ThreadKernel::DynamicShared& d = kernel.dynamic_shared[i];
-      std::shared_ptr<SharedCells>& view = views[d.type];
-      if (!view) {
-        view = shared_cells(d.name.text(), d.type, elements[d.type]);
-        view->uses = uses;
-        view->address = offset;
-      }
-      add(d.name, d.type, {d.elements}, view);
-    }
-    for (const auto& one : views) {
-      for (const auto& other : views)
-        if (one.first != other.first) one.second->others.push_back(other.second.get());
-    }
+    share(d->name, {d->elements}, view);
+  }
+  for (const auto& one : views) {
+    for (const auto& other : views)
+      if (one.first != other.first) one.second->others.push_back(other.second.get());
   }
 }
 
