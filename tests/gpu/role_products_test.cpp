@@ -42,7 +42,8 @@ Program one_product(bool a_in_registers, bool b_rows_are_k, const std::string& p
   constexpr std::int64_t rows = 64, columns = 128, steps = 64, panel = 64 * 64;
   Program p;
   const MatrixAtom atom = atom_of(columns, a_in_registers, is("another order of B") ? !b_rows_are_k : b_rows_are_k);
-  p.made.products = {atom};
+  const MatrixAtom narrow = atom_of(columns / 2, a_in_registers, b_rows_are_k);
+  p.made.products = {atom, narrow};
   p.tensor("x", DType::bf16, {rows, steps}, whole_numbers(rows * steps, 3, 9));
   p.tensor("z", DType::bf16, {steps, columns}, whole_numbers(steps * columns, 4, 9));
   p.tensor("y", DType::f32, {rows, columns});
@@ -91,6 +92,7 @@ Program one_product(bool a_in_registers, bool b_rows_are_k, const std::string& p
   } else {
     body.insert(body.end(), products.begin(), products.end());
   }
+  if (is("two shapes at once")) body.push_back(loop("k", 1, {act(narrow.name.text(), {ref(at("c", 0)), a, b, n(1)})}));
   if (!is("no commit")) body.push_back(act("commit_products"));
   if (is("B is written")) body.push_back(set(at("b", thread()), at("z", thread())));
   if (is("A is written")) body.push_back(pack);
@@ -128,6 +130,7 @@ TEST(RoleProducts, both_homes_of_A_and_both_orders_of_B) {
       says("unaligned chunk", "is not aligned to 16 bytes");
       says("another stride", "outside of its extents");
       says("no stride", "element");
+      says("two shapes at once", "`c` is used by products of two kinds at once");
       says("adds to the first", "element");
       EXPECT_NE(found("another order of B"), "");
       if (b_rows_are_k) says("another leading distance", "element");

@@ -35,13 +35,16 @@ Program ring(const std::string& planted) {
                                                                            : bytes)}),
       act("load_box_2", {ref(at("slots", begin)), var("x_map"), ref(at("full", slot)), n(is("another column") ? 8 : 0),
                          t * n(rows) + n(is("another row") ? 1 : 0)}),
-      act("arrive", {ref(at("full", slot))})};
+      act("arrive", {ref(at("full", slot))}), is("arrives twice") ? act("arrive", {ref(at("full", slot))}) : no_statement()};
   const ThreadStatement loads = loop("t", is("one load more") ? tiles + 1 : tiles, load);
+  const ThreadStatement more = is("bytes for nothing") ? act("expect_bytes", {ref(at("full", 0)), n(64)}) : no_statement();
   const Expr row = (warp() * n(4)) + var("r"), column = lane() + var("h") * n(32), sum = at("sum", var("r") * n(2) + var("h"));
   const auto each = [&](ThreadStatement s) { return loop("r", 4, {loop("h", 2, {std::move(s)})}); };
   const ThreadBlock release = {act("wait_for_warp"), when(same(lane(), n(0)), {act("arrive", {ref(at("empty", slot))})})};
   ThreadBlock trip;
-  if (!is("no wait for a full slot"))
+  if (is("waits in the first round only"))
+    trip.push_back(when(less(t, n(depth)), {act("wait_for_barrier", {ref(at("full", slot)), n(0)})}));
+  else if (!is("no wait for a full slot"))
     trip.push_back(act("wait_for_barrier", {ref(at("full", slot)), rest(is("wrong parity") ? round + n(1) : round, 2)}));
   if (is("early release")) trip.insert(trip.end(), release.begin(), release.end());
   trip.push_back(each(set(sum, sum + call("to_float", {at("slots", slot * n(rows * columns) + in_panel(row, column))}))));
@@ -49,7 +52,7 @@ Program ring(const std::string& planted) {
   p.role("consumer", 0, 2, 1,
          {registers("sum", Type::f32, 8), each(set(sum, cast(DType::f32, n(0)))), loop("t", tiles, trip),
           each(set(at("y", row * n(columns) + column), sum))});
-  p.role("producer", 2, 1, 1, {is("loads of a whole warp") ? loads : when(same(lane(), n(0)), {loads})});
+  p.role("producer", 2, 1, 1, {is("loads of a whole warp") ? loads : when(same(lane(), n(0)), {loads, more})});
   const std::vector<double>& x = p.in[sym("x")].data;
   p.expected.assign(rows * columns, 0);
   for (std::size_t i = 0; i < tiles * rows * columns; ++i) p.expected[i % (rows * columns)] += x[i];
@@ -184,6 +187,27 @@ TEST(Roles, counts_of_a_group_have_to_fit) {
   p.role("other", 1, 1, 2, {act("wait_for_group", {n(1), n(96)})});
   for (std::uint64_t seed = 0; seed < seeds; ++seed)
     EXPECT_NE(fault_of(p, seed).find("counts of group 1 do not fit"), std::string::npos) << fault_of(p, seed);
+}
+
+TEST(Roles, a_wait_of_all_threads_is_one_of_all_roles) {
+  const auto with = [](bool both) {
+    Program p;
+    p.tensor("y", DType::f32, {1});
+    p.shared("place", Type::f32, 1);
+    p.launch(64, 1);
+    const ThreadStatement wait = act("wait_for_workgroup");
+    p.role("one", 0, 1, 1, {when(same(lane(), n(0)), {set(at("place", 0), cast(DType::f32, n(3)))}), wait});
+    p.role("other", 1, 1, 1, {both ? wait : no_statement(), when(same(lane(), n(0)), {set(at("y", 0), at("place", 0))})});
+    p.expected = {3};
+    return p;
+  };
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    EXPECT_EQ(fault_of(with(true), seed), "");
+    const std::string found = fault_of(with(false), seed);
+    EXPECT_TRUE(found == "a cyclic wait: `one` waits for all threads (32 of 64 threads are there)" ||
+                found.find("no wait stands between them") != std::string::npos)
+        << found;
+  }
 }
 
 /// Workgroups draw rows from a counter until there are no more.

@@ -7,7 +7,7 @@
 namespace fathom::gpu {
 namespace {
 
-constexpr std::int64_t bytes_of_box_row = 128, bytes_of_pattern = 1024, longest_side = 256, bytes_of_chunk = 16;
+constexpr std::int64_t bytes_of_box_row = 128, bytes_of_pattern = 1024, longest_side = 256;
 
 std::int64_t elements_of_box(const TensorMap& map) {
   std::int64_t elements = 1;
