@@ -182,6 +182,7 @@ class LaneWorkgroup {
   struct Stores {  ///< of a thread, in groups
     std::int64_t committed = 0, last = 0, read = 0;
   };
+  [[nodiscard]] Clock own_clock(std::size_t warp) const { return clocks_[warp][warp]; }
   // lane_workgroup.cpp
   void lay_out_memory();
   void lay_out_parts(std::int64_t offset, const std::vector<const ThreadKernel::DynamicShared*>& parts);
@@ -222,7 +223,6 @@ class LaneWorkgroup {
   std::vector<Stores> stores_by_thread_;
   std::vector<std::optional<std::size_t>> storing_;  ///< of each warp: the lane that stores boxes
   std::uint64_t state_ = 0;                          ///< of the draws
-  [[nodiscard]] Clock own_clock(std::size_t warp) const { return clocks_[warp][warp]; }
 };
 
 // numbers of 16 bits, two in a register (lane_matrices.cpp)
