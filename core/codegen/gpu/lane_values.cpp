@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codegen/gpu/lane_machine.hpp"
+#include "codegen/gpu/lane_process.hpp"
 #include "codegen/gpu/lowering.hpp"
 
 namespace fathom::gpu {
@@ -28,14 +28,14 @@ double rounded(Type type, double x) {
 
 }  // namespace
 
-Lanes LaneMachine::converted(const Lanes& from, Type to) const {
+Lanes LaneProcess::converted(const Lanes& from, Type to) const {
   if (from.type == to) return from;
   Lanes made{to, from.of};
   for (double& x : made.of) x = rounded(to, x);
   return made;
 }
 
-std::int64_t LaneMachine::uniform(Expr e, const Mask& mask, const char* what) {
+std::int64_t LaneProcess::uniform(Expr e, const Mask& mask, const char* what) {
   const Lanes all = value(e, mask);
   std::optional<double> one;
   for (std::size_t lane = 0; lane < lanes_; ++lane) {
@@ -46,14 +46,14 @@ std::int64_t LaneMachine::uniform(Expr e, const Mask& mask, const char* what) {
   return one ? static_cast<std::int64_t>(*one) : 0;
 }
 
-LaneMachine::Place LaneMachine::place(Expr e, const Mask& mask) {
+LaneProcess::Place LaneProcess::place(Expr e, const Mask& mask) {
   if (e.is(Op::call) && e.name().text() == "&") return place(e.arg(0), mask);
   const auto at = variables_.find(e.name());
   if (at == variables_.end()) fault("`" + e.name().text() + "` is not declared where it is used");
   LaneVariable& v = at->second;
   Place found;
   found.variable = &v;
-  found.memory = v.points_to;
+  found.memory = v.points_to.get();
   found.at.assign(lanes_, 0);
   const bool flat = v.extents.empty();  // a pointer
   for (std::size_t d = 0; d < e.args().size(); ++d) {
@@ -71,16 +71,16 @@ LaneMachine::Place LaneMachine::place(Expr e, const Mask& mask) {
   return found;
 }
 
-Lanes LaneMachine::load(const Place& place, const Mask& mask) {
-  Lanes made{place.memory ? place.memory->type : place.variable->type, std::vector<double>(lanes_, 0)};
+Lanes LaneProcess::load(const Place& place, const Mask& mask) {
+  Lanes made{place.memory != nullptr ? place.memory->type : place.variable->type, std::vector<double>(lanes_, 0)};
   for (std::size_t lane = 0; lane < lanes_; ++lane) {
     if (!mask[lane]) continue;
-    made.of[lane] = place.memory ? read_cell(*place.memory, place.at[lane], lane) : register_at(place, lane);
+    made.of[lane] = place.memory != nullptr ? read_cell(*place.memory, place.at[lane], lane) : read_register(place, lane);
   }
   return made;
 }
 
-Lanes LaneMachine::value(Expr e, const Mask& mask) {
+Lanes LaneProcess::value(Expr e, const Mask& mask) {
   const auto all = [&](Type type, double x) { return Lanes{type, std::vector<double>(lanes_, x)}; };
   switch (e.op()) {
     case Op::number: {
@@ -115,8 +115,8 @@ Lanes LaneMachine::value(Expr e, const Mask& mask) {
       Mask then(lanes_), otherwise(lanes_);
       for (std::size_t lane = 0; lane < lanes_; ++lane) {
         const bool holds = first.of[lane] != 0;
-        then[lane] = mask[lane] && holds;
-        otherwise[lane] = mask[lane] && !holds;
+        then[lane] = mask[lane] != 0 && holds;
+        otherwise[lane] = mask[lane] != 0 && !holds;
       }
       const bool select = e.is(Op::where);
       Lanes a = select || e.is(Op::logical_and) ? value(e.arg(1), then) : all(Type::boolean, 1);
@@ -132,7 +132,7 @@ Lanes LaneMachine::value(Expr e, const Mask& mask) {
   }
 }
 
-Lanes LaneMachine::arithmetic(Expr e, const Mask& mask) {
+Lanes LaneProcess::arithmetic(Expr e, const Mask& mask) {
   std::vector<Lanes> args;
   Type type = Type::boolean;
   for (const Expr arg : e.args()) {

@@ -1,8 +1,8 @@
-// Lane mode: runs thread programs lane by lane on the host, as a machine would that has no program of its own. All lanes of a workgroup go
-// through the statements together, under masks; matrix instructions move their fragments as the manual of the machine says, not as our
-// layouts say; asynchronous copies land when they are waited for. It finds wrong fragments and addresses, accesses outside of extents,
-// shared memory that warps use without a wait between them, waits and exchanges in which lanes are missing, and elements that two lanes
-// store.
+// Lane mode: runs thread programs lane by lane on the host, as a machine would that has no program of its own. The lanes of a process (a
+// group of a role) go through its statements together, under masks; processes take turns by a seed. Matrix instructions move their
+// fragments as the manual of the machine says, not as our layouts say; what is asynchronous lands when a seed wants it, or when it is
+// waited for. It finds wrong fragments and addresses, accesses outside of extents, shared memory and registers that are used without an
+// order between the uses, fences, waits and exchanges that are missing, cyclic waits, and elements that two lanes store.
 #pragma once
 
 #include <map>
@@ -24,6 +24,8 @@ using LaneTensors = std::map<Symbol, LaneTensor>;
 struct LaneOptions {
   DimValues dims;                         ///< of run time
   std::int64_t most_steps = 200'000'000;  ///< operations on all lanes; beyond it a Refusal
+  std::uint64_t seed = 0;                 ///< of who goes on and when copies land; 0: the first that can, as late as possible
+  std::int64_t resident = 2;              ///< workgroups that the machine holds at once
 };
 
 /// Parameters by the module's names; returns the results. Everything that is not written is NaN.
