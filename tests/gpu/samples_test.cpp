@@ -91,6 +91,34 @@ TEST(SamplesInLanes, are_what_their_text_says_on_ampere) {
   }
 }
 
+/// With a producer, groups and overlapped products: whatever tiles, rings and choices.
+TEST(SamplesInLanes, are_what_their_text_says_with_roles) {
+  const std::map<std::string, std::string> f16 = {{"f32", "f16"}};
+  const struct {
+    Sample sample;
+    std::vector<std::pair<const char*, const char*>> choices;
+    std::size_t roles;
+  } cases[] = {
+      {{"attention", {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 150}, {"T", 150}}, {}}, {}, 2},
+      {{"attention", {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 300}, {"T", 300}}, {}}, {{"o/i/tile", "128"}, {"o/j/tile", "128"}}, 2},
+      {{"attention", {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 100}, {"T", 250}}, {}}, {{"attention/overlap", "off"}}, 2},
+      {{"attention", {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 100}, {"T", 250}}, {}}, {{"attention/stages", "3"}}, 2},
+      {{"attention", {{"B", 1}, {"H", 1}, {"Hk", 1}, {"S", 100}, {"T", 100}}, {}}, {{"attention/roles", "one"}}, 1},
+      {{"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 70}, {"T", 192}}, f16}, {}, 2},
+      {{"matmul_bias_gelu", {{"M", 70}, {"N", 128}, {"K", 256}}, f16}, {}, 2},
+      {{"matmul_bias_gelu", {{"M", 200}, {"N", 128}, {"K", 192}}, f16}, {{"y/i/tile", "128"}, {"y/j/tile", "128"}, {"y/k/tile", "64"}}, 2},
+  };
+  for (const auto& c : cases) {
+    Trace trace;
+    for (const auto& choice : c.choices) trace.entries.push_back({choice.first, choice.second, false, Origin::by_user});
+    const auto made = compiled(c.sample, "sm_90a", trace);
+    ASSERT_TRUE(made);
+    ASSERT_EQ(made->final_ir().level, Level::kernel) << c.sample.name;
+    EXPECT_EQ(made->final_ir().module().kernels[0].roles.size(), c.roles) << c.sample.name;
+    for (const char* family : {"gaussian", "descending"}) EXPECT_EQ(fault_of(*made, family), "") << c.sample.name << " on " << family;
+  }
+}
+
 TEST(SamplesInLanes, are_right_whatever_is_chosen_for_warps_and_stages) {
   const Sample small[] = {{"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 70}, {"T", 200}}, {{"f32", "bf16"}}},
                           {"matmul_bias_gelu", {{"M", 64}, {"N", 64}, {"K", 640}}, {}}};

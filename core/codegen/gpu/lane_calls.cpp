@@ -57,7 +57,22 @@ std::optional<Lanes> LaneProcess::call(Expr e, const Mask& mask) {
     }
     return made;
   }
-  if (name == "same_in_warp") return each(own_type, [](double a, double) { return a; });
+  if (name == "place_in_panels") {
+    made.type = Type::i32;
+    for (std::size_t lane = 0; lane < made.of.size(); ++lane) {
+      if (!mask[lane]) continue;
+      const auto at = [&](std::size_t i) { return static_cast<std::int64_t>(args[i].of[lane]); };
+      const std::int64_t row = at(0), column = at(1), rows = at(2), chunk = at(3), width = 8 * chunk;
+      const std::int64_t place = column % width;
+      made.of[lane] = static_cast<double>((column / width * rows + row) * width + (place / chunk ^ row % 8) * chunk + place % chunk);
+    }
+    return made;
+  }
+  if (name == "same_in_warp") {
+    whole_warps(mask, name);
+    for (std::size_t lane = 0; lane < made.of.size(); ++lane) made.of[lane] = args[0].of[lane / lanes_of_warp * lanes_of_warp];
+    return made;
+  }
   if (name == "to_float") return each(Type::f32, [](double a, double) { return a; });
   if (name == "to_bf16") return each(Type::bf16, [](double a, double) { return round_to(DType::bf16, a); });
   if (name == "to_f16") return each(Type::f16, [](double a, double) { return round_to(DType::f16, a); });
