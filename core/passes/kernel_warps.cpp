@@ -40,6 +40,7 @@ class WarpLowering {
   Result<Ir> run() {
     for (const kernel::Kernel& k : module_.kernels) names_.push_back(names_in(module_, k));
     if (const auto no = place()) return tl::unexpected(*no);
+    for (std::size_t i = 0; i < module_.kernels.size(); ++i) lanes(i);
     for (std::size_t i = 0; i < module_.kernels.size(); ++i)
       if (!separated_[i]) warps(i);
     for (std::size_t i = 0; i < module_.kernels.size(); ++i) stages(i);
@@ -113,6 +114,33 @@ class WarpLowering {
     note.decision = separated_[which];
     log_.step(std::move(note), snapshot());
     overlap_products(k);
+  }
+
+  /// Sums along the columns of a product: four lanes hold a row of its sums, two neighbours each, eight columns apart.
+  void lanes(std::size_t which) {
+    kernel::Kernel& k = module_.kernels[which];
+    const LaneSplit quad{4, 2};
+    for (const LaneSum& sum : lane_sums(k, memory_, quad)) {
+      if (products_[which].columns.count(sum.axis) == 0) continue;
+      Decision d;
+      d.site = fmt::format("{}/{}/lanes", sum.name.text(), sum.axis.text());
+      d.kind = "lanes";
+      d.choice = "end";
+      d.reason = "One partial sum for each of the lanes that share a row needs the addition across lanes only once.";
+      d.alternatives = {{"end", std::nullopt, std::nullopt}, {"trip", std::nullopt, std::nullopt}};
+      if (!sites_.insert(d.site).second) continue;
+      d = log_.decide(std::move(d));
+      StepLog::Note note;
+      note.id = d.site;
+      note.title = fmt::format("Add {} across lanes", sum.name.text());
+      note.says = fmt::format("{} is added across lanes in every trip.", sum.name.text());
+      if (d.choice == "end") {
+        keep_per_lane(k, sum, quad, names_[which]);
+        note.says = fmt::format("{} is kept as {} partial sums, added across lanes once after the loop.", sum.name.text(), quad.lanes);
+      }
+      note.decision = std::move(d);
+      log_.step(std::move(note), snapshot());
+    }
   }
 
   void overlap_products(kernel::Kernel& k) {
@@ -272,6 +300,7 @@ class WarpLowering {
   StepLog& log_;
   std::vector<Names> names_;
   std::vector<WarpProducts> products_;
+  std::set<std::string> sites_;                     ///< of sums whose lanes are decided
   std::vector<std::optional<Decision>> separated_;  ///< the choice of a role that loads, by kernel
 };
 

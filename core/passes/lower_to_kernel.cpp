@@ -116,7 +116,7 @@ class KernelLowering {
 
   void lanes(std::size_t which) {
     kernel::Kernel& k = module_.kernels[which];
-    for (const LaneSum& sum : lane_sums(k, memory_, log_.target().lanes)) {
+    for (const LaneSum& sum : lane_sums(k, memory_, LaneSplit{log_.target().lanes, 1})) {
       Decision d;
       d.site = fmt::format("{}/{}/lanes", sum.name.text(), sum.axis.text());
       d.kind = "lanes";
@@ -130,7 +130,7 @@ class KernelLowering {
       note.title = fmt::format("Add {} across lanes", sum.name.text());
       note.says = fmt::format("{} is added across lanes in every trip.", sum.name.text());
       if (d.choice == "end") {
-        keep_per_lane(k, sum, log_.target().lanes, names_[which]);
+        keep_per_lane(k, sum, LaneSplit{log_.target().lanes, 1}, names_[which]);
         note.says =
             fmt::format("{} is kept as {} partial sums, added across lanes once after the loop.", sum.name.text(), log_.target().lanes);
       }

@@ -111,6 +111,7 @@ class WarpPlacer {
     summary_.results.push_back(result);
     summary_.atoms.push_back(p.atom->name.text());
     summary_.rows.insert(p.m);
+    summary_.columns.insert(p.n);
     summary_.atom_rows = std::max<std::int64_t>(summary_.atom_rows, p.atom->m);
   }
 
