@@ -6,6 +6,7 @@
 
 #include "passes/kernel_place.hpp"
 #include "passes/kernel_roles.hpp"
+#include "passes/kernel_work.hpp"
 #include "passes/tile_walk.hpp"
 #include "passes/warp_products.hpp"
 #include "passes/words.hpp"
@@ -46,6 +47,8 @@ class WarpLowering {
     for (std::size_t i = 0; i < module_.kernels.size(); ++i) stages(i);
     for (std::size_t i = 0; i < module_.kernels.size(); ++i)
       if (separated_[i]) separate_roles(i);
+    for (std::size_t i = 0; i < module_.kernels.size(); ++i)
+      if (separated_[i]) source(module_.kernels[i]);
     return snapshot();
   }
 
@@ -141,6 +144,35 @@ class WarpLowering {
       note.decision = std::move(d);
       log_.step(std::move(note), snapshot());
     }
+  }
+
+  /// A workgroup with roles has a whole processor: where items differ in length it takes the next when it is done with one.
+  void source(kernel::Kernel& k) {
+    if (!is_uneven(k)) return;
+    Decision d;
+    d.site = k.name.text() + "/work";
+    d.kind = "work";
+    d.choice = "dynamic";
+    d.reason = "Items differ in length: whoever is free takes the next, the longest first.";
+    d.alternatives = {{"dynamic", std::nullopt, std::nullopt}, {"grid", std::nullopt, std::nullopt}};
+    d = log_.decide(std::move(d));
+    StepLog::Note note;
+    note.id = d.site;
+    note.title = fmt::format("Deal out the work of {}", k.name.text());
+    note.says = capital(fmt::format("{} in a grid.", plural(k.work.hi, "item")));
+    if (d.choice == "dynamic") {
+      draw_items(module_, k, names_);
+      const bool turned = longest_first(k, defaults_of(module_));
+      note.says =
+          capital(fmt::format("{} drawn from a counter, one at a time{}.", plural(k.work.hi, "item"), turned ? ", the longest first" : ""));
+    }
+    note.decision = std::move(d);
+    log_.step(std::move(note), snapshot());
+  }
+  static DimValues defaults_of(const kernel::Module& m) {
+    DimValues dims;
+    for (const math::Dimension& d : m.dims) dims[d.name] = d.value;
+    return dims;
   }
 
   void overlap_products(kernel::Kernel& k) {

@@ -6,6 +6,7 @@
 
 #include "passes/kernel_place.hpp"
 #include "passes/kernel_warps.hpp"
+#include "passes/kernel_work.hpp"
 #include "passes/lowering.hpp"
 #include "passes/tile_walk.hpp"
 #include "passes/words.hpp"
@@ -16,23 +17,6 @@ namespace {
 /// Are there atoms that several lanes issue together?
 bool has_warps(const Target& target) {
   return std::any_of(target.atoms.begin(), target.atoms.end(), [](const MatrixAtom& a) { return a.issuing_lanes > 1; });
-}
-
-/// Do items of work differ in how many trips they make?
-bool is_uneven(const kernel::Kernel& k) {
-  bool found = false;
-  const std::function<void(const kernel::Block&)> look = [&](const kernel::Block& block) {
-    for (const kernel::Statement& s : block) {
-      const auto* loop = std::get_if<kernel::For>(&s.op);
-      if (loop == nullptr) continue;
-      for (const kernel::TaggedRange& r : loop->ranges) {
-        for (const Expr e : {r.lo, r.hi}) visit(e, [&](Expr node) { found = found || node.is(Op::symbol) || node.is(Op::read); });
-      }
-      look(loop->body);
-    }
-  };
-  for (const kernel::Role& role : k.roles) look(role.body);
-  return found;
 }
 
 std::string sentence(const AtomSummary& sum, const Target& target) {
@@ -154,14 +138,7 @@ class KernelLowering {
     note.title = fmt::format("Deal out the work of {}", k.name.text());
     note.says = capital(fmt::format("{} in a grid.", plural(k.work.hi, "item")));
     if (d.choice == "dynamic") {
-      Names all;
-      for (const kernel::Workspace& w : module_.workspaces) all.take(w.name);
-      for (const Names& each : names_) all.take(each);
-      const Symbol counter = all.fresh("next");
-      for (Names& each : names_) each.take(counter);
-      module_.workspaces.push_back({counter, DType::i32, {number(1)}, true});
-      k.work.source = kernel::WorkSource::dynamic;
-      k.work.counter = counter;
+      draw_items(module_, k, names_);
       note.says = capital(fmt::format("{} drawn from a counter, one at a time.", plural(k.work.hi, "item")));
     }
     note.decision = std::move(d);
