@@ -203,6 +203,7 @@ void KernelLowering::begin_item() {
   emit({Declare{{item, Type::i32, {}}, constant_integer(lo) == 0 ? block : block + lo}});
   scalars_[kernel_.work.variable] = {symbol(item), Type::i32};
   if (not_negative(lo)) not_negative_.insert(item);
+  if (const auto end = constant_integer(simplify_integer(kernel_.work.hi))) most_[item] = *end - 1;
   for (const kernel::Let& l : kernel_.lets) lower_let(l);
 }
 
@@ -214,6 +215,7 @@ void KernelLowering::work_loop(const kernel::Block& body) {
   emit({Declare{{item, Type::i32, {}}, constant_integer(lo) == 0 ? own : own + lo}});
   scalars_[kernel_.work.variable] = {symbol(item), Type::i32};
   if (not_negative(lo)) not_negative_.insert(item);
+  if (const auto end = constant_integer(hi)) most_[item] = *end - 1;
   ++loops_;
   if (kernel_.work.source == kernel::WorkSource::dynamic) {
     drawn_items(body, item, lo, hi);

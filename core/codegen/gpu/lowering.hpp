@@ -228,6 +228,9 @@ class KernelLowering {
   static std::vector<Item> by_order(const std::vector<kernel::Placed>& body, int stage_from, int stage_to);
   static std::vector<const kernel::Statement*> of_stage(const std::vector<kernel::Placed>& body, int stage);
   void lower_pipelined(const kernel::For& f);
+  static bool same_trips(const std::vector<kernel::Placed>& a, const std::vector<kernel::Placed>& b);
+  static std::vector<Item> whens_by_order(const kernel::For& f);
+  static bool tags_may_be_values(const kernel::For& f);
   void declare_handed_on(const std::vector<kernel::Placed>& body);
   std::vector<Expr> ends_of(const kernel::For& f);
   void trip(const kernel::For& f, const std::vector<Item>& items, Expr own, Expr before);
@@ -295,6 +298,7 @@ class KernelLowering {
   Expr fill_;                      ///< what a load outside of its extents gives, in the statement that is lowered
   std::map<Symbol, Expr> lets_;    ///< of the text: what a name is a multiple of
   std::set<Symbol> not_negative_;  ///< variables of the program
+  std::map<Symbol, std::int64_t> most_;  ///< of variables: what they do not exceed
   int reductions_ = 0;
   int loops_ = 0;              ///< around what is lowered, the work loop aside
   bool scratch_used_ = false;  ///< shared memory that a reduction across warps has used: the next one waits first
