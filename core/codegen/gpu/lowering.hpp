@@ -294,10 +294,10 @@ class KernelLowering {
     Symbol numbers, ready, free;
   };
   std::optional<Drawn> drawn_;
-  Expr ahead_inside_;              ///< the iteration whose loads are issued exists
-  Expr fill_;                      ///< what a load outside of its extents gives, in the statement that is lowered
-  std::map<Symbol, Expr> lets_;    ///< of the text: what a name is a multiple of
-  std::set<Symbol> not_negative_;  ///< variables of the program
+  Expr ahead_inside_;                    ///< the iteration whose loads are issued exists
+  Expr fill_;                            ///< what a load outside of its extents gives, in the statement that is lowered
+  std::map<Symbol, Expr> lets_;          ///< of the text: what a name is a multiple of
+  std::set<Symbol> not_negative_;        ///< variables of the program
   std::map<Symbol, std::int64_t> most_;  ///< of variables: what they do not exceed
   int reductions_ = 0;
   int loops_ = 0;              ///< around what is lowered, the work loop aside
