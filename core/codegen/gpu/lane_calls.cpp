@@ -105,6 +105,7 @@ std::optional<Lanes> LaneMachine::call(Expr e, const Mask& mask) {
   if (name == "mma_m16n8k16_f16") return mma_m16n8k16(e, Type::f16, mask), std::nullopt;
   if (name == "mma_m16n8k8_f32") return mma_m16n8k8_f32(e, mask), std::nullopt;
 
+  if (auto together = cooperation(e, mask)) return *together;
   std::vector<Lanes> args;
   for (const Expr arg : e.args()) args.push_back(value(arg, mask));
   if (args.empty()) fault("there is no helper function `" + name + "`");

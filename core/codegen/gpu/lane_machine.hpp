@@ -42,6 +42,9 @@ struct LaneVariable {
   std::vector<double> offset;              ///< of a pointer, by lane
 };
 
+/// Does the launch condition hold? Over dimensions and scalars.
+[[nodiscard]] bool launched(Expr when, const DimValues& dims);
+
 using Mask = std::vector<bool>;
 
 class LaneMachine {
@@ -79,6 +82,7 @@ class LaneMachine {
   double read_cell(SharedCells& memory, std::int64_t at, std::size_t lane);
   void write_cell(SharedCells& memory, std::int64_t at, std::size_t lane, double value);
   // helper functions
+  std::optional<std::optional<Lanes>> cooperation(Expr e, const Mask& mask);  ///< lane_cooperation.cpp; absent: another function
   std::optional<Lanes> call(Expr e, const Mask& mask);
   void own_function(const ThreadFunction& f, Expr e, const Mask& mask);
   void load_vector(Expr e, const Mask& mask);

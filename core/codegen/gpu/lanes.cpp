@@ -231,8 +231,12 @@ Result<LaneTensors> run_lanes(const ThreadModule& made, const kernel::Module& mo
       }
     }
     for (const math::Parameter& r : module.results) add(r.name, r.dtype, r.extents, true, nullptr);
-    for (const kernel::Workspace& w : module.workspaces) add(w.name, w.dtype, w.box, true, nullptr);
-    for (const ThreadKernel& k : made.kernels) {
+    for (const kernel::Workspace& w : module.workspaces) {
+      add(w.name, w.dtype, w.box, true, nullptr);
+      if (w.zero) std::fill(tensors.at(w.name)->cells.begin(), tensors.at(w.name)->cells.end(), 0);
+    }
+    for (std::size_t number = 0; number < made.kernels.size(); ++number) {
+      const ThreadKernel& k = made.kernels[number];
       LaneMachine machine(made, k, steps);
       DimValues own = dims;
       for (const ThreadParameter& p : k.parameters) {
@@ -248,6 +252,7 @@ Result<LaneTensors> run_lanes(const ThreadModule& made, const kernel::Module& mo
         }
         machine.globals[p.variable.name] = std::move(v);
       }
+      if (const Expr when = module.kernels[number].when; when && !launched(when, dims)) continue;
       const auto workgroups = evaluate_integer(k.workgroups, own);
       if (!workgroups) fault("the number of workgroups of `" + k.name.text() + "` is not known");
       for (std::int64_t w = 0; w < *workgroups; ++w) machine.run(w);

@@ -169,7 +169,8 @@ void KernelLowering::lower_staged(const kernel::For& f) {
   // The waits are those of rings that nobody reads at the beginning.
   const bool again = loops_ > 0 || std::any_of(rings.begin(), rings.end(), [](const Ring* r) { return r->used; });
   if (again) wait_for_group();
-  for (int stage = 0; stage < last; ++stage) load_group(by_order, first == number(0) ? number(stage) : first + number(stage), {});
+  for (int stage = 0; stage < last; ++stage)
+    load_group(by_order, first == number(0) ? number(stage) : stage == 0 ? first : first + number(stage), {});
   for (std::size_t range = 0; range < bodies.size(); ++range) {
     range_loop(f, range, [&] {
       const Expr iteration = scalars_.at(f.variable).expr;
