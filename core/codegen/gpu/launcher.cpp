@@ -99,12 +99,19 @@ class Launcher {
 
  private:
   void line(const std::string& s) { text_ += s + "\n"; }
-  void check(const std::string& wrong, const std::string& says, const std::vector<std::string>& first = {}) {
-    line("  if (" + wrong + ") {");
-    for (const std::string& each : first) line("    " + each);
-    line("    if (error != nullptr) *error = \"" + says + "\";");
-    line("    return 1;");
-    line("  }");
+  void check(const std::string& wrong, const std::string& says, const std::vector<std::string>& first = {},
+             const std::string& indent = "  ") {
+    line(indent + "if (" + wrong + ") {");
+    for (const std::string& each : first) line(indent + "  " + each);
+    line(indent + "  if (error != nullptr) *error = \"" + says + "\";");
+    line(indent + "  return 1;");
+    line(indent + "}");
+  }
+  /// Workspaces go back, and the next launch does not find this one's error.
+  [[nodiscard]] std::vector<std::string> with_error_taken() const {
+    std::vector<std::string> lines = taken_;
+    lines.emplace_back("cudaGetLastError();");
+    return lines;
   }
   std::string order() const {
     std::string all;
@@ -199,7 +206,9 @@ class Launcher {
     constexpr std::int64_t without_asking = 49152;
     const std::string& name = k.name.text();
     if (bytes > without_asking)
-      line(fmt::format("{}    cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", indent, name, bytes));
+      check(fmt::format("cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {}) != cudaSuccess", name, bytes),
+            fmt::format("{} needs {} bytes of shared memory, more than this machine has", name, bytes), with_error_taken(),
+            indent + "    ");
     if (k.resident_only) {
       line(fmt::format("{}    int device = 0, processors = 0, at_once = 0;  // workgroups that are there together", indent));
       line(fmt::format("{}    cudaGetDevice(&device);", indent));
