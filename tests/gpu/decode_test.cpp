@@ -94,6 +94,44 @@ TEST(Decode, states_of_the_groups_lie_in_the_rings_between_two_waits_of_all_grou
                          "merge_flash(m2_left, l2_left, a2[d][h], ", "wait_for_workgroup();", "if (SP == 1 && g == 0) {"});
 }
 
+TEST(Groups, what_does_not_vary_is_stored_by_one_of_them_unless_only_some_come_there) {
+  const auto stored = [](const std::string& statement) {
+    return cuda_of(
+        "module once(x: f32[32]) -> (y: f32[2,32]) {\n  kernel put {\n    work u in 0:1 grid\n    axis i = i:32\n"
+        "    role all groups 2 warps 1 {\n      for u in work {\n        a[i] = x[i]\n        " +
+            statement + "\n      } } } }",
+        "sm_80");
+  };
+  expect_in_order(stored("y[0,i] = a[i]"), {"if (g == 0) {", "y["});
+  EXPECT_EQ(stored("y[g,i] = a[i]").find("if (g == 0)"), std::string::npos);
+  expect_in_order(stored("when x[0] > 0 { y[0,i] = a[i] }"), {"if (x[0] > 0.0f && g == 0) {", "y["});
+  const std::string some = stored("when g == 1 { y[0,i] = a[i] }");
+  expect_in_order(some, {"if (g == 1) {", "y["});
+  EXPECT_EQ(some.find("g == 0"), std::string::npos);
+}
+
+TEST(Groups, of_a_role_beside_another_meet_at_a_barrier_of_their_own) {
+  const std::string text = cuda_of(R"(
+module beside(x: f32[4,32]) -> (y: f32[32], z: f32[32]) {
+  kernel both {
+    work u in 0:1 grid
+    axis i = i:32
+    role sums groups 4 warps 1 {
+      for u in work {
+        a[i] = x[g,i]
+        s[i] = sum[g](a[i])
+        y[i] = s[i]
+      } }
+    role copies warps 2 {
+      for u in work {
+        b[i] = x[0,i]
+        z[i] = b[i]
+      } } } })",
+                                   "sm_80");
+  expect_in_order(text, {"wait_for_group(1, 128);", "_of_groups[", "wait_for_group(1, 128);", "for (int from = 1; from < 4; ++from) {",
+                         "wait_for_group(1, 128);", "if (g == 0) {", "y["});
+}
+
 TEST(Decode, whoever_arrives_last_sees_what_the_others_stored) {
   const std::string text = cuda_of(source("decode_last_arriver"), "sm_80");
   expect_in_order(text,

@@ -158,6 +158,8 @@ void KernelLowering::statement(const kernel::Statement& s) {
 void KernelLowering::lower_statement(const kernel::Statement& s) {
   meet_other_kernels(s);
   if (stores_once(s)) return lower_once(s);
+  const int apart = parts_groups(s) ? 1 : 0;
+  apart_ += apart;
   std::visit(Overloaded{
                  [&](const kernel::Value& v) { lower_value(v); },
                  [&](const kernel::Let& l) { lower_let(l); },
@@ -176,6 +178,7 @@ void KernelLowering::lower_statement(const kernel::Statement& s) {
                  [&](const kernel::Atomic& a) { lower_atomic(a); },
              },
              s.op);
+  apart_ -= apart;
 }
 
 void KernelLowering::lower_let_as(const kernel::Let& l, Symbol name) {

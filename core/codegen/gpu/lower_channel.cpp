@@ -274,7 +274,8 @@ void KernelLowering::lower_copy(const kernel::Copy& c) {
   std::vector<Expr> axes;
   for (const Expr s : c.to.subscripts)
     if (s.is(Op::index) || s.is(Op::tuple)) axes.push_back(s);
-  const bool zero = !fill || fill == number(0);
+  const auto is_zero = [](Expr e) { return !e || e == number(0); };
+  const bool zero = is_zero(fill) && is_zero(c.otherwise);
   const bool wide = !axes.empty() && axes.back() == c.to.subscripts.back() && zero && source->dtype == to->dtype &&
                     aligned(source->tensor, 16) && whole_chunks(*source, subscripts, axes.back(), elements);
   if (!wide)

@@ -18,6 +18,16 @@ void KernelLowering::wait_for_role() {
 
 Expr KernelLowering::group_zero() const { return process_->groups > 1 ? binary(Op::eq, symbol(own_group), number(0)) : Expr(); }
 
+/// What stands inside is not done by all groups alike.
+bool KernelLowering::parts_groups(const kernel::Statement& s) const {
+  if (process_->groups == 1) return false;
+  const kernel::Varying& varies = *varying_;
+  if (const auto* w = std::get_if<kernel::When>(&s.op)) return varies(w->condition);
+  if (const auto* i = std::get_if<kernel::If>(&s.op)) return varies(i->condition);
+  const auto* f = std::get_if<kernel::For>(&s.op);
+  return f != nullptr && !f->ranges.empty() && varies(f->variable);
+}
+
 /// Stores of what does not vary with the group, to places that do not, and values for them that nobody else asks for.
 bool KernelLowering::done_once(const kernel::Statement& s) const {
   const kernel::Varying& varies = *varying_;
@@ -37,7 +47,7 @@ bool KernelLowering::done_once(const kernel::Statement& s) const {
 }
 
 bool KernelLowering::stores_once(const kernel::Statement& s) const {
-  if (process_->groups == 1 || by_one_group_) return false;
+  if (process_->groups == 1 || by_one_group_ || apart_ > 0) return false;
   if (const auto* v = std::get_if<kernel::Value>(&s.op))
     return done_once(s) && std::all_of(v->targets.begin(), v->targets.end(),
                                        [&](const kernel::Access& to) { return tiles_.count(to.name) == 0 && memory(to.name) != nullptr; });

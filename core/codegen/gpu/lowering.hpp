@@ -133,6 +133,7 @@ class KernelLowering {
   void wait_for_role();                                              ///< all threads of all groups are here
   [[nodiscard]] Expr group_zero() const;                             ///< absent: there is one group only
   [[nodiscard]] bool stores_once(const kernel::Statement& s) const;  ///< group 0, for all
+  [[nodiscard]] bool parts_groups(const kernel::Statement& s) const;
   [[nodiscard]] bool done_once(const kernel::Statement& s) const;
   [[nodiscard]] bool changes_no_value(const kernel::Block& body) const;
   void lower_once(const kernel::Statement& s);
@@ -336,6 +337,7 @@ class KernelLowering {
   };
   std::optional<Drawn> drawn_;
   std::optional<kernel::Varying> varying_;      ///< in the role that is lowered
+  int apart_ = 0;                               ///< conditions and loops around what is lowered that differ between groups
   bool by_one_group_ = false;                   ///< group 0 alone is here
   std::set<Symbol> others_store_;               ///< tensors that other workgroups or kernels store while this one is there
   std::set<Symbol> next_reads_;                 ///< tensors that a kernel behind waits for by itself
