@@ -88,10 +88,11 @@ TEST(Decode, a_group_has_a_ring_of_its_own_and_waits_for_its_warp) {
 
 TEST(Decode, states_of_the_groups_lie_in_the_rings_between_two_waits_of_all_groups) {
   const std::string text = cuda_of(source("decode_last_arriver"), "sm_80");
-  expect_in_order(text, {"KV = reinterpret_cast<bf16*>(shared_memory + 0);",
-                         "flash_of_groups = reinterpret_cast<float*>(shared_memory + 0);", "wait_for_copies<0>();", "wait_for_workgroup();",
-                         "m2_of_groups[(g * 2 + h) * 32 + lane] = m[h];", "wait_for_workgroup();", "for (int from = 1; from < 8; ++from) {",
-                         "merge_flash(m2_left, l2_left, a2[d][h], ", "wait_for_workgroup();", "if (SP == 1 && g == 0) {"});
+  expect_in_order(
+      text, {"KV = reinterpret_cast<bf16*>(shared_memory + 0);", "flash_of_groups = reinterpret_cast<float*>(shared_memory + 0);",
+             "wait_for_copies<0>();", "wait_for_workgroup();", "m2_of_groups[(g * 2 + h) * 32 + lane] = m[h];", "wait_for_workgroup();",
+             "for (int from = 1; from < 8; ++from) {", "merge_flash(m2_left, l2_left, a2_share[d][h], ", "wait_for_workgroup();",
+             "a2[d][h] = a2_of_groups[(d * 2 + h) * 32 + lane];", "wait_for_workgroup();", "if (SP == 1 && g == 0) {"});
 }
 
 TEST(Groups, what_does_not_vary_is_stored_by_one_of_them_unless_only_some_come_there) {
@@ -108,6 +109,23 @@ TEST(Groups, what_does_not_vary_is_stored_by_one_of_them_unless_only_some_come_t
   const std::string some = stored("when g == 1 { y[0,i] = a[i] }");
   expect_in_order(some, {"if (g == 1) {", "y["});
   EXPECT_EQ(some.find("g == 0"), std::string::npos);
+}
+
+TEST(Groups, share_the_widest_states_out) {
+  const auto summed = [](int groups) {
+    return cuda_of(
+        "module summed(x: f32[" + std::to_string(groups) +
+            ",4,32]) -> (y: f32[4,32]) {\n  kernel sums {\n    work u in 0:1 grid\n"
+            "    axis i = i:32\n    axis r = r:4\n    role all groups " +
+            std::to_string(groups) +
+            " warps 1 {\n      for u in work {\n        a[r,i] = x[g,r,i]\n        s[r,i] = sum[g](a[r,i])\n        y[r,i] = s[r,i]\n"
+            "      } } } }",
+        "sm_80");
+  };
+  expect_in_order(summed(4), {"s_share = s_of_groups[g * 32 + lane];", "s_share += s_of_groups[(from * 4 + g) * 32 + lane];",
+                              "s_of_groups[g * 32 + lane] = s_share;", "s[r] = s_of_groups[r * 32 + lane];"});
+  expect_in_order(summed(2), {"s_share[r] += s_of_groups[("});
+  EXPECT_EQ(summed(3).find("s_share"), std::string::npos) << "four registers are no whole shares of three groups";
 }
 
 TEST(Groups, of_a_role_beside_another_meet_at_a_barrier_of_their_own) {

@@ -7,7 +7,17 @@
 namespace fathom::gpu {
 namespace {
 const Symbol own_group(std::string_view("g"));
+
+layout::Layout with_slowest(const layout::Layout& layout, const layout::Digit& slowest) {
+  std::vector<layout::Digit> digits = layout.digits();
+  for (layout::Digit& digit : digits) {
+    if (digit.level != HierarchyLevel::registers) continue;
+    digit = slowest;
+    break;
+  }
+  return layout::Layout(digits);
 }
+}  // namespace
 
 void KernelLowering::wait_for_role() {
   if (process_->groups == 1) return wait_for_group();
@@ -93,7 +103,20 @@ Symbol KernelLowering::free_ring(std::int64_t bytes) {
   return {};
 }
 
-/// Every group writes its states where all see them; each then folds those of all groups, in their order.
+/// The part of a wide state that one group folds for all: so many of the slowest registers. Absent: each folds the whole.
+std::optional<layout::Digit> KernelLowering::share_of_group(const Fold& f) const {
+  const std::vector<layout::Digit> registers = f.widest.at(HierarchyLevel::registers);
+  if (registers.empty() || registers[0].extent % process_->groups != 0) return std::nullopt;
+  for (const Tile& to : f.to)
+    for (const layout::Digit& digit : to.layout.digits())
+      if (to.layout != f.widest && digit.part == registers[0].part) return std::nullopt;
+  layout::Digit share = registers[0];
+  share.extent /= process_->groups;
+  return share;
+}
+
+/// Every group writes its states where all see them, then folds those of all groups, in their order: of the widest states its share, which
+/// all read at the end.
 void KernelLowering::reduce_over_groups(const Fold& f, const std::string& like) {
   const std::int64_t groups = process_->groups, threads = process_->warps * target_.lanes;
   const bool one_type = std::all_of(f.types.begin(), f.types.end(), [&](Type t) { return t == f.types[0]; });
@@ -113,13 +136,25 @@ void KernelLowering::reduce_over_groups(const Fold& f, const std::string& like) 
     pointers.push_back(names_.fresh(f.to[c].name.text() + "_of_groups"));
     emit({Declare{{pointers[c], f.types[c], {}}, call_of("&", {fathom::read(memory, {number(begins[c])})}), true}});
   }
+  const std::optional<layout::Digit> share = share_of_group(f);
+  const auto is_shared_out = [&](std::size_t c) { return share && f.to[c].layout == f.widest; };
   const auto place = [&](std::size_t c, Expr of_group, const Element& at) {
     const std::int64_t registers = f.to[c].layout.registers();
-    Expr row = registers > 1 ? of_group * number(registers) : of_group;
     Expr reg;
-    for (const layout::Digit& digit : f.to[c].layout.at(HierarchyLevel::registers))
-      for (const Element::RegisterDigit& own : at.registers.at(digit.part))
-        if (own.stride == digit.stride && own.extent == digit.extent) reg = reg ? reg * number(digit.extent) + own.value : own.value;
+    for (const layout::Digit& digit : f.to[c].layout.at(HierarchyLevel::registers)) {
+      const bool is_share = is_shared_out(c) && digit.part == share->part && digit.stride == share->stride;
+      Expr value = is_share && share->extent == 1 ? symbol(own_group) : Expr();
+      const auto known = at.registers.find(digit.part);
+      if (known != at.registers.end()) {
+        for (const Element::RegisterDigit& own : known->second) {
+          if (own.stride != digit.stride) continue;
+          if (is_share && own.extent == share->extent) value = symbol(own_group) * number(share->extent) + own.value;
+          if (own.extent == digit.extent) value = own.value;
+        }
+      }
+      reg = reg ? reg * number(digit.extent) + value : value;
+    }
+    Expr row = registers > 1 ? of_group * number(registers) : of_group;
     if (reg) row = row + reg;
     return fathom::read(pointers[c], {simplify_integer(row) * number(threads) + thread_in_group()});
   };
@@ -130,16 +165,34 @@ void KernelLowering::reduce_over_groups(const Fold& f, const std::string& like) 
     });
   }
   wait_for_role();
-  for (std::size_t c = 0; c < f.to.size(); ++c)
-    over_registers(f.to[c].layout, {}, [&](const Element& at) { emit({Assign{place_in(f.to[c], at), place(c, number(0), at)}}); });
+  Fold own = f;
+  if (share) own.widest = with_slowest(f.widest, *share);
+  for (std::size_t c = 0; c < f.to.size(); ++c) {
+    if (is_shared_out(c)) {
+      own.to[c] = {names_.fresh(f.to[c].name.text() + "_share"), f.types[c], own.widest, false};
+      Variable variable{own.to[c].name, f.types[c], {}};
+      for (const layout::Digit& digit : own.widest.at(HierarchyLevel::registers)) variable.extents.push_back(digit.extent);
+      emit({Declare{variable, {}}});
+    }
+    over_registers(own.to[c].layout, {}, [&](const Element& at) { emit({Assign{place_in(own.to[c], at), place(c, number(0), at)}}); });
+  }
   Loop loop;
   loop.variable = names_.fresh("from");
   loop.lo = number(1);
   loop.hi = number(groups);
   not_negative_.insert(loop.variable);
-  loop.body = inside([&] { fold_in(f, [&](std::size_t c, const Element& at) { return place(c, symbol(loop.variable), at); }); });
+  loop.body = inside([&] { fold_in(own, [&](std::size_t c, const Element& at) { return place(c, symbol(loop.variable), at); }); });
   names_.release(loop.variable);
   emit({loop});
+  if (share) {  // nobody else reads the places of this share
+    for (std::size_t c = 0; c < f.to.size(); ++c)
+      if (is_shared_out(c))
+        over_registers(own.widest, {}, [&](const Element& at) { emit({Assign{place(c, number(0), at), place_in(own.to[c], at)}}); });
+    wait_for_role();
+    for (std::size_t c = 0; c < f.to.size(); ++c)
+      if (is_shared_out(c))
+        over_registers(f.widest, {}, [&](const Element& at) { emit({Assign{place_in(f.to[c], at), place(c, number(0), at)}}); });
+  }
   wait_for_role();
 }
 

@@ -138,6 +138,7 @@ class KernelLowering {
   [[nodiscard]] bool changes_no_value(const kernel::Block& body) const;
   void lower_once(const kernel::Statement& s);
   void reduce_over_groups(const Fold& f, const std::string& like);
+  [[nodiscard]] std::optional<layout::Digit> share_of_group(const Fold& f) const;
   [[nodiscard]] Symbol free_ring(std::int64_t bytes);
   // states that are folded one after the other (lower_fold.cpp)
   [[nodiscard]] Fold fold_of(const std::vector<kernel::Access>& targets, Expr e);
