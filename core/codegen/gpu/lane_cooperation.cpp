@@ -34,7 +34,7 @@ bool launched(Expr when, const DimValues& dims) {
 
 std::optional<std::optional<Lanes>> LaneMachine::cooperation(Expr e, const Mask& mask) {
   const std::string& name = e.name().text();
-  constexpr std::size_t warp_size = 32;
+  constexpr std::size_t lanes_of_warp = 32;
   if (name == "fence_device" || name == "wait_for_kernels_in_front" || name == "start_kernel_behind") return std::optional<Lanes>();
   if (name == "copy_async_evict_first" || name == "copy_async_evict_last") {
     copy_async(e, mask);
@@ -46,7 +46,8 @@ std::optional<std::optional<Lanes>> LaneMachine::cooperation(Expr e, const Mask&
     const Lanes from = value(e.arg(0), mask), lane_of = value(e.arg(1), mask);
     Lanes made = from;
     for (std::size_t lane = 0; lane < lanes_; ++lane)
-      if (mask[lane]) made.of[lane] = from.of[lane / warp_size * warp_size + static_cast<std::size_t>(lane_of.of[lane]) % warp_size];
+      if (mask[lane])
+        made.of[lane] = from.of[lane / lanes_of_warp * lanes_of_warp + static_cast<std::size_t>(lane_of.of[lane]) % lanes_of_warp];
     return made;
   }
   if (name == "transposed_matrix") {  // movmatrix (PTX ISA): row r of the matrix is in lanes 4r … 4r + 3, two elements each
@@ -61,7 +62,7 @@ std::optional<std::optional<Lanes>> LaneMachine::cooperation(Expr e, const Mask&
     };
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
       if (!mask[lane]) continue;
-      const std::size_t first = lane / warp_size * warp_size, row = lane % warp_size / 4, column = lane % 4 * 2;
+      const std::size_t first = lane / lanes_of_warp * lanes_of_warp, row = lane % lanes_of_warp / 4, column = lane % 4 * 2;
       made.of[lane] = static_cast<double>(half(first, column, row) | half(first, column + 1, row) << 16U);
     }
     return made;
