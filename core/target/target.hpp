@@ -62,6 +62,7 @@ struct Target {
   std::int64_t shared_bytes = 0;  ///< of one workgroup: shared memory, or the cache a tile may fill
   bool copy_engine = false;       ///< moves boxes of tensors to shared memory and back by itself, and reports to barriers
   bool registers_move = false;    ///< groups give registers to others while they run
+  bool starts_early = false;      ///< a kernel may be there before the one in front of it has ended, and waits for it by itself
   std::vector<Symbol> spaces;
   std::vector<MatrixAtom> atoms;
   Rates rates;

@@ -39,14 +39,14 @@ class Printer {
     for (const ThreadParameter& p : k.parameters) {
       const std::string type = word(p.variable.type);
       parameters += parameters.empty() ? "" : ", ";
-      parameters += p.pointer ? (p.constant ? "const " : "") + type + "* __restrict__ " : type + " ";
+      parameters += p.pointer ? (p.constant ? "const " : "") + type + (p.alone ? "* __restrict__ " : "* ") : type + " ";
       parameters += p.variable.name.text();
     }
     for (const TensorMap& map : k.maps) {
       used.insert("tensor_map");
       parameters += (parameters.empty() ? "" : ", ") + std::string("const __grid_constant__ tensor_map ") + map.name.text();
     }
-    const std::string bounds = std::to_string(k.threads) + (k.roles.size() > 1 ? ", 1" : "");  // registers that roles give each other
+    const std::string bounds = std::to_string(k.threads) + (k.alone_on_processor ? ", 1" : "");  // and may have all registers
     line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", bounds, k.name.text(), parameters));
     ++depth_;
     for (const Variable& v : k.shared) line("__shared__ " + declared(v) + ";");
@@ -215,7 +215,8 @@ PrintedCode print_cuda(const ThreadModule& made, const kernel::Module& module) {
   for (const ThreadKernel& k : made.kernels) printer.kernel(k);
   PrintedCode code;
   code.text = "// " + module.name.text() + ", made by Fathom. Needs no other file: nvcc or NVRTC, C++17 or later.\n\n";
-  code.text += helper_texts(cuda_helpers(), printer.used) + helper_texts(asynchronous_helpers(), printer.used);
+  code.text += helper_texts(cuda_helpers(), printer.used) + helper_texts(asynchronous_helpers(), printer.used) +
+               helper_texts(cooperation_helpers(), printer.used);
   for (const MatrixAtom& atom : made.products)
     if (printer.used.count(atom.name.text()) > 0) code.text += product_of_warpgroup(atom);
   code.text += "\n";
