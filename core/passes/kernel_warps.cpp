@@ -146,26 +146,24 @@ class WarpLowering {
     }
   }
 
-  /// A workgroup with roles has a whole processor: where items differ in length it takes the next when it is done with one.
+  /// Where items differ in length the longest begin first. The machine gives a processor that is free the next workgroup of a grid; a
+  /// counter spares the workgroups' beginnings and costs more between items (measured on an H200: 272 us by a grid, 293 us by a counter).
   void source(kernel::Kernel& k) {
     if (!is_uneven(k)) return;
     Decision d;
     d.site = k.name.text() + "/work";
     d.kind = "work";
-    d.choice = "dynamic";
-    d.reason = "Items differ in length: whoever is free takes the next, the longest first.";
-    d.alternatives = {{"dynamic", std::nullopt, std::nullopt}, {"grid", std::nullopt, std::nullopt}};
+    d.choice = "grid";
+    d.reason = "Items differ in length: a processor that is free takes the next, the longest first.";
+    d.alternatives = {{"grid", std::nullopt, std::nullopt}, {"dynamic", std::nullopt, std::nullopt}};
     d = log_.decide(std::move(d));
     StepLog::Note note;
     note.id = d.site;
     note.title = fmt::format("Deal out the work of {}", k.name.text());
-    note.says = capital(fmt::format("{} in a grid.", plural(k.work.hi, "item")));
-    if (d.choice == "dynamic") {
-      draw_items(module_, k, names_);
-      const bool turned = longest_first(k, defaults_of(module_));
-      note.says =
-          capital(fmt::format("{} drawn from a counter, one at a time{}.", plural(k.work.hi, "item"), turned ? ", the longest first" : ""));
-    }
+    const std::string order = longest_first(k, defaults_of(module_)) ? ", the longest first" : "";
+    if (d.choice == "dynamic") draw_items(module_, k, names_);
+    note.says = capital(fmt::format("{} {}{}.", plural(k.work.hi, "item"),
+                                    d.choice == "dynamic" ? "drawn from a counter, one at a time" : "in a grid", order));
     note.decision = std::move(d);
     log_.step(std::move(note), snapshot());
   }
