@@ -1,6 +1,7 @@
 // How many elements of an index a trip takes: multiples of the target's first atom and lanes, as many as pay and fit on chip. One decision
 // an index (site RESULT/INDEX/tile); the same index has the same tiles in every loop, so that loops can share tiles. Predicted for the plan
-// in which everything that may fuse is fused: tiles serve that plan.
+// in which everything that may fuse is fused: tiles serve that plan. On targets with warps rows may stay `whole` (whole_rows.hpp): the
+// loops over the index are gone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "passes/cost.hpp"
 #include "passes/fuse_nests.hpp"
 #include "passes/passes.hpp"
+#include "passes/whole_rows.hpp"
 #include "passes/words.hpp"
 
 namespace fathom::passes {
@@ -15,6 +17,8 @@ namespace {
 
 using loop::Loop;
 
+constexpr std::int64_t whole_row = 0;  ///< in the place of a tile: the row stays whole, without a loop
+constexpr auto whole_choice = "whole";
 constexpr std::int64_t largest_tile = 512;  ///< also the largest that a person may ask for, unless the whole index fits one tile
 /// A smaller tile within this factor of the best prediction is preferred: it leaves room and pads less.
 constexpr double near_best = 1.03;
@@ -35,6 +39,7 @@ struct TileSite {
   std::int64_t extent = 1;  ///< at the default dimension values
   std::string varies_with;  ///< what an extent without one value depends on: an outer index, or data
   std::vector<std::int64_t> candidates;
+  std::vector<std::int64_t> of_whole_rows;  ///< candidates beside these where rows stay whole
 };
 
 bool stands_in_bounds(const loop::Program& program, Symbol name) {
@@ -93,6 +98,7 @@ class Sites {
       if (!nest.folds.empty()) add(nest, nest.folds.back(), lanes(is_columns(program_->math, nest, nest.folds.back().index)));
     }
     for (TileSite& site : sites_) list_candidates(site);
+    for (const RowGroup& group : row_groups(*program_, *target_)) offer_whole_rows(group);
     return std::move(sites_);
   }
 
@@ -130,6 +136,24 @@ class Sites {
       site.candidates.push_back(std::min(tile, whole(step)));
       if (tile >= whole(step)) break;
     }
+  }
+
+  /// The whole row, and few rows a work item.
+  void offer_whole_rows(const RowGroup& group) {
+    for (TileSite& site : sites_) {
+      if (site.index == group.index) {
+        site.of_whole_rows = {whole_row};
+      } else if (site.index == group.rows && site.of_whole_rows.empty() && !is_of_product(site.index)) {
+        site.grain.least = 1;
+        for (std::int64_t rows = 1; rows < std::min(site.candidates.front(), most_row_warps + 1); rows *= 2)
+          site.of_whole_rows.push_back(rows);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_of_product(Symbol name) const {
+    return std::any_of(program_->math.statements.begin(), program_->math.statements.end(),
+                       [&](const math::Statement& s) { return is_matrix_product(s) && axis_names(s).contains(name); });
   }
 
   /// Rows of a product: those of the first atom; of the smallest where there are few.
@@ -173,12 +197,43 @@ loop::Program with_tiles(loop::Program program, const Tiles& tiles) {
 /// Predicts the fused plan at given tiles. The same tiles are asked for again and again: what was predicted is kept.
 class Judge {
  public:
-  Judge(loop::Program fused, const Target& target) : fused_(std::move(fused)), target_(&target) {}
+  Judge(const loop::Program& program, const Knowledge& knowledge, const Target& target)
+      : program_(program), knowledge_(knowledge), target_(&target), groups_(row_groups(program, target)) {}
 
   const Cost& operator()(const Tiles& tiles) {
     const auto [at, is_new] = known_.try_emplace(tiles);
-    if (is_new) at->second = predict(make_ir(with_tiles(fused_, tiles)), fused_.math, *target_);
+    if (is_new) at->second = predict(make_ir(with_tiles(fused(whole(tiles)), tiles)), program_.math, *target_);
     return at->second;
+  }
+
+  /// Indices of which these tiles hold the whole rows.
+  [[nodiscard]] std::set<Symbol> whole(const Tiles& tiles) const {
+    std::set<Symbol> indices;
+    for (const RowGroup& group : groups_) {
+      const auto tile = tiles.find(group.index), rows = tiles.find(group.rows);
+      if (tile != tiles.end() && tile->second == whole_row && group.fits(rows == tiles.end() ? 1 : rows->second, *target_))
+        indices.insert(group.index);
+    }
+    return indices;
+  }
+  [[nodiscard]] const RowGroup* group_of(Symbol name) const {
+    const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const RowGroup& each) { return each.index == name; });
+    return found == groups_.end() ? nullptr : &*found;
+  }
+
+  /// Rows stay whole where that is not predicted to take clearly longer: the model thinks that few workgroups keep the memory as busy as
+  /// many do, which they do not.
+  [[nodiscard]] Tiles with_rows(const std::vector<TileSite>& sites, Tiles tiles) {
+    for (const RowGroup& group : groups_) {
+      Tiles rows = tiles;
+      for (const TileSite& site : sites) {
+        const bool few = site.index == group.rows && !site.of_whole_rows.empty();
+        if (site.index == group.index) rows[site.index] = whole_row;
+        if (few) rows[site.index] = group.usual_rows(*target_);
+      }
+      if (whole(rows).contains(group.index) && (*this)(rows).ms <= clearly_longer * (*this)(tiles).ms) tiles = std::move(rows);
+    }
+    return tiles;
   }
 
   /// All sites together: as large as the share on chip allows, then each in turn the smallest that is nearly the best.
@@ -204,6 +259,7 @@ class Judge {
 
  private:
   static constexpr std::int64_t most_lanes_of_tile = 16;
+  static constexpr double clearly_longer = 1.25;
 
   [[nodiscard]] std::int64_t nearly_best(const TileSite& site, Tiles tiles, double room) {
     std::vector<std::pair<std::int64_t, double>> legal;
@@ -221,8 +277,17 @@ class Judge {
     return site.candidates.front();
   }
 
-  loop::Program fused_;
+  const loop::Program& fused(const std::set<Symbol>& whole) {
+    const auto [at, is_new] = fused_.try_emplace(whole);
+    if (is_new) at->second = fuse_all(whole.empty() ? program_ : with_whole_rows(program_, whole, *target_), knowledge_);
+    return at->second;
+  }
+
+  loop::Program program_;
+  Knowledge knowledge_;
   const Target* target_;
+  std::vector<RowGroup> groups_;
+  std::map<std::set<Symbol>, loop::Program> fused_;
   std::map<Tiles, Cost> known_;
 };
 
@@ -236,31 +301,66 @@ Refusal too_large(std::int64_t tile, const TileSite& site, double bytes, const T
 class Tiler {
  public:
   Tiler(const Ir& ir, StepLog& log)
-      : program_(ir.loop()),
-        current_(ir),
-        log_(&log),
-        judge_(fuse_all(program_, {&log.normalised(), &log.normalised_analysis()}), log.target()) {}
+      : program_(ir.loop()), current_(ir), log_(&log), judge_(program_, {&log.normalised(), &log.normalised_analysis()}, log.target()) {}
 
   Ir run() {
     const std::vector<TileSite> sites = Sites(program_, log_->target()).run();
-    tiles_ = judge_.defaults(sites);
+    plain_ = judge_.defaults(sites);
+    tiles_ = judge_.with_rows(sites, plain_);
     Tiles chosen;
     for (const TileSite& site : sites) {
+      tiles_ = settled(tiles_);
       const Decision decision = log_->decide(proposal(site), [&](std::string_view choice) { return judge_choice(site, choice); });
-      chosen[site.index] = tiles_[site.index] = *integer_in(decision.choice);
+      tiles_[site.index] = decision.choice == whole_choice ? whole_row : *integer_in(decision.choice);
+      if (tiles_[site.index] != whole_row) chosen[site.index] = tiles_[site.index];
       program_ = with_tiles(std::move(program_), chosen);
       current_ = make_ir(program_);
       note(site, decision);
     }
+    keep_rows();
     return current_;
   }
 
  private:
+  /// Rows that a choice made too large for the registers have the tiles of the plan in loops.
+  [[nodiscard]] Tiles settled(Tiles tiles) const {
+    const std::set<Symbol> whole = judge_.whole(tiles);
+    for (auto& [name, tile] : tiles)
+      if (tile == whole_row && !whole.contains(name)) tile = plain_.at(name);
+    return tiles;
+  }
+
+  [[nodiscard]] std::int64_t rows_of(const RowGroup& group) const {
+    const auto rows = tiles_.find(group.rows);
+    return rows == tiles_.end() ? 1 : rows->second;
+  }
+
+  /// Nests over a row that is whole become one.
+  void keep_rows() {
+    for (const Symbol name : judge_.whole(tiles_)) {
+      const RowGroup& group = *judge_.group_of(name);
+      program_ = with_whole_rows(std::move(program_), {name}, log_->target());
+      current_ = make_ir(program_);
+      StepLog::Note note;
+      note.id = name.text() + "/whole";
+      note.title = fmt::format("Keep rows over {} whole", name.text());
+      note.says = fmt::format(
+          "A row of {} fits {} registers of a thread: {} over {} {} one, nothing loops over it, and what several of them read is loaded "
+          "once.",
+          group.extent, group.registers(rows_of(group), log_->target()),
+          plural(static_cast<std::int64_t>(group.last - group.first + 1), "nest"), name.text(),
+          group.last == group.first ? "is" : "become");
+      log_->step(std::move(note), current_);
+    }
+  }
+
   static std::optional<std::int64_t> integer_in(std::string_view text) {
     const auto value = Rational::parse(text);
     if (!value || !value->is_integer()) return std::nullopt;
     return value->num();
   }
+
+  static std::string text_of(std::int64_t tile) { return tile == whole_row ? whole_choice : std::to_string(tile); }
 
   static std::int64_t grain_of(const TileSite& site, std::int64_t tile) {
     return tile % site.grain.step == 0 ? site.grain.step : site.grain.least;
@@ -268,6 +368,17 @@ class Tiler {
 
   [[nodiscard]] std::optional<Refusal> refusal(const TileSite& site, std::int64_t tile, const Cost& cost) const {
     const Target& target = log_->target();
+    if (const RowGroup* group = judge_.group_of(site.index); group != nullptr && tile == whole_row) {
+      const std::int64_t together = rows_of(*group);
+      if (group->fits(together, target)) return std::nullopt;
+      return Refusal{fmt::format("{} of {} elements would take {} registers of a thread.", capital(plural(together, "row")), group->extent,
+                                 group->registers(together, target)),
+                     {site.index.text()},
+                     "Take fewer rows, or a smaller tile."};
+    }
+    Tiles tiles = tiles_;
+    tiles[site.index] = tile;
+    if (!judge_.whole(tiles).empty()) return std::nullopt;  // registers hold it
     if (target.shared_bytes > 0 && cost.on_chip_bytes > static_cast<double>(target.shared_bytes))
       return too_large(tile, site, cost.on_chip_bytes, target);
     return std::nullopt;
@@ -276,7 +387,7 @@ class Tiler {
   [[nodiscard]] Cost cost_with(const TileSite& site, std::int64_t tile) {
     Tiles tiles = tiles_;
     tiles[site.index] = tile;
-    return judge_(tiles);
+    return judge_(settled(std::move(tiles)));
   }
 
   [[nodiscard]] Decision proposal(const TileSite& site) {
@@ -284,24 +395,42 @@ class Tiler {
     decision.site = site.site;
     decision.kind = "tile";
     const std::int64_t tile = tiles_[site.index];
-    decision.choice = std::to_string(tile);
+    decision.choice = text_of(tile);
     const Cost cost = cost_with(site, tile);
     decision.reason = reason(site, tile, cost);
-    for (const std::int64_t candidate : site.candidates) {
+    std::vector<std::int64_t> offered = site.candidates;
+    offered.insert(offered.end(), site.of_whole_rows.begin(), site.of_whole_rows.end());
+    std::sort(offered.begin(), offered.end(),
+              [](std::int64_t a, std::int64_t b) { return b == whole_row ? a != whole_row : a < b && a != whole_row; });
+    for (const std::int64_t candidate : offered) {
       const Cost each = cost_with(site, candidate);
-      decision.alternatives.push_back(
-          {std::to_string(candidate), each.ms, candidate == tile ? std::nullopt : refusal(site, candidate, each)});
+      decision.alternatives.push_back({text_of(candidate), each.ms, candidate == tile ? std::nullopt : refusal(site, candidate, each)});
     }
     return decision;
   }
 
   [[nodiscard]] std::string reason(const TileSite& site, std::int64_t tile, const Cost& cost) {
+    if (const std::string rows = reason_of_rows(site, tile); !rows.empty()) return rows;
     const std::string set = bytes_text(cost.on_chip_bytes), space = bytes_text(static_cast<double>(log_->target().shared_bytes));
     if (refusal(site, tile, cost))
       return fmt::format("A multiple of {}, and the smallest: no tile fits, for the fused loop's working set is {} even so; {} has {}.",
                          grain_of(site, tile), set, log_->target().name.text(), space);
     return fmt::format("A multiple of {}; the fused loop's working set is {} of {}.{}", grain_of(site, tile), set, space,
                        why_no_larger(site, tile, cost));
+  }
+
+  /// Of the two tiles of rows that stay whole; else nothing.
+  [[nodiscard]] std::string reason_of_rows(const TileSite& site, std::int64_t tile) {
+    for (const Symbol name : judge_.whole(tiles_)) {
+      const RowGroup& group = *judge_.group_of(name);
+      if (name == site.index)
+        return fmt::format("The whole row: {} of {} lanes keep it in {} registers a thread, and each element is loaded once.",
+                           plural(group.split.warps, "warp"), log_->target().lanes, group.registers(rows_of(group), log_->target()));
+      if (group.rows == site.index && !site.of_whole_rows.empty())
+        return fmt::format("{} of {} elements a work item, {}.", capital(plural(tile, "row")), group.extent,
+                           group.split.warps > 1 ? fmt::format("for {} share one", plural(group.split.warps, "warp")) : "one a warp");
+    }
+    return "";
   }
 
   [[nodiscard]] std::string why_no_larger(const TileSite& site, std::int64_t tile, const Cost& cost) {
@@ -322,6 +451,10 @@ class Tiler {
 
   /// Sizes that no list holds: any multiple that fits.
   [[nodiscard]] Result<void> judge_choice(const TileSite& site, std::string_view choice) {
+    if (choice == whole_choice && judge_.group_of(site.index) != nullptr) {
+      const auto refused = refusal(site, whole_row, {});
+      return refused ? Result<void>(tl::unexpected<Refusal>(*refused)) : Result<void>();
+    }
     const auto tile = integer_in(choice);
     if (!tile || *tile < 1)
       return refuse(fmt::format("`{}` is no tile size.", choice), {site.index.text()}, "A tile size is a positive integer.");
@@ -341,6 +474,11 @@ class Tiler {
     StepLog::Note note;
     note.id = site.site;
     note.title = fmt::format("Tile {}", site.index.text());
+    if (tile == whole_row) {
+      note.says = fmt::format("Rows over {} stay whole.", site.index.text());
+      note.decision = decision;
+      return log_->step(std::move(note), current_);
+    }
     const std::string trip =
         fmt::format("A trip over {} takes {}", site.index.text(), tile == 1 ? "one element" : fmt::format("{} elements", tile));
     const std::int64_t trips = (site.extent + tile - 1) / tile, rest = site.extent % tile;
@@ -360,7 +498,7 @@ class Tiler {
   Ir current_;
   StepLog* log_;
   Judge judge_;
-  Tiles tiles_;
+  Tiles plain_, tiles_;  ///< by default: with every loop, and as far as it is decided
 };
 
 }  // namespace

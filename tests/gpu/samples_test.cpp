@@ -78,6 +78,17 @@ const std::vector<Sample>& samples() {
       {"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 70}, {"T", 130}}, {}},
       {"matmul_bias_gelu", {{"M", 70}, {"N", 128}, {"K", 96}}, {{"f32", "f16"}}},
       {"matmul_bias_gelu", {{"M", 70}, {"N", 128}, {"K", 96}}, {}},
+      // Rows of a warp, of several warps, and with a tail; extents that no atom divides.
+      {"softmax", {{"R", 9}, {"C", 40}}, {}},
+      {"softmax", {{"R", 3}, {"C", 5000}}, {{"f32", "f16"}}},
+      {"layernorm", {{"R", 3}, {"C", 1100}}, {}},
+      {"rmsnorm", {{"R", 6}, {"C", 1001}}, {}},
+      {"logsumexp", {{"R", 2}, {"C", 2000}}, {{"f32", "bf16"}}},
+      {"matmul_bias_gelu", {{"M", 70}, {"N", 100}, {"K", 100}}, {{"f32", "f16"}}},
+      {"matmul_bias_gelu", {{"M", 20}, {"N", 50}, {"K", 36}}, {}},
+      {"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 40}, {"T", 50}, {"D", 80}}, {{"f32", "bf16"}}},
+      {"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 40}, {"T", 50}, {"D", 20}}, {}},
+      {"attention", {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 50}, {"T", 50}, {"D", 96}}, {}},
   };
   return *all;
 }
