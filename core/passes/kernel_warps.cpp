@@ -7,6 +7,7 @@
 #include "passes/kernel_place.hpp"
 #include "passes/kernel_roles.hpp"
 #include "passes/kernel_work.hpp"
+#include "passes/registers.hpp"
 #include "passes/tile_walk.hpp"
 #include "passes/warp_products.hpp"
 #include "passes/whole_rows.hpp"
@@ -224,7 +225,7 @@ class WarpLowering {
                                                                    : nullptr;
     const bool one_row = p.results.empty() && k.axes.size() == 1;  // warps share it
     const std::int64_t extent = rows == nullptr ? 1 : constant_integer(kernel::extent(*rows)).value_or(1);
-    Decision d = one_row ? warps_of_a_row(k) : warps_of_rows(extent, p.atom_rows);
+    Decision d = one_row ? row_to_warps(k) : rows_to_warps(extent, p.atom_rows);
     d.site = k.name.text() + "/warps";
     d.kind = "warps";
     d = log_.decide(std::move(d));
@@ -240,20 +241,18 @@ class WarpLowering {
     log_.step(std::move(note), snapshot());
   }
 
-  static Decision warps_of_rows(std::int64_t extent, std::int64_t atom_rows) {
+  static Decision rows_to_warps(std::int64_t extent, std::int64_t atom_rows) {
     Decision d;
     for (const std::int64_t count : {8, 4, 2, 1}) {
-      const bool divides = extent % (count * atom_rows) == 0;
-      if (divides && d.choice.empty()) d.choice = std::to_string(count);
-      if (divides) d.alternatives.push_back({std::to_string(count), std::nullopt, std::nullopt});
+      if (extent % (count * atom_rows) == 0) d.alternatives.push_back({std::to_string(count), std::nullopt, std::nullopt});
     }
-    if (d.choice.empty()) d.choice = "1";
+    d.choice = std::to_string(warps_of_rows(extent, atom_rows));
     d.reason = fmt::format("As many warps as the {} rows of a tile keep busy, {} a warp at least.", extent, atom_rows);
     return d;
   }
 
   /// As whole_rows.hpp deals a row out; fewer and more where they divide it.
-  [[nodiscard]] Decision warps_of_a_row(const kernel::Kernel& k) const {
+  [[nodiscard]] Decision row_to_warps(const kernel::Kernel& k) const {
     const std::int64_t extent = constant_integer(kernel::extent(k.axes.front())).value_or(1), lanes = log_.target().lanes;
     const RowSplit split = row_split(extent, bytes_along(k, k.axes.front().name), log_.target());
     Decision d;

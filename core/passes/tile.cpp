@@ -9,6 +9,7 @@
 #include "passes/cost.hpp"
 #include "passes/fuse_nests.hpp"
 #include "passes/passes.hpp"
+#include "passes/registers.hpp"
 #include "passes/whole_rows.hpp"
 #include "passes/words.hpp"
 
@@ -25,6 +26,8 @@ constexpr double near_best = 1.03;
 constexpr int near_best_percent = 3;
 /// The working set may take this share of the space: the rest is the caches' and the next tile's.
 constexpr double share_on_chip = 0.5;
+/// More where a thread would spill otherwise: its workgroup has the registers of the processor to itself anyhow.
+constexpr double share_rather_than_spill = 0.66;
 
 /// What tiles are multiples of: `least` always; `step` where the index is long enough, since the target's first atom takes so many.
 struct Grain {
@@ -97,7 +100,13 @@ class Sites {
     for (const Nest& nest : nests) {
       if (!nest.folds.empty()) add(nest, nest.folds.back(), lanes(is_columns(program_->math, nest, nest.folds.back().index)));
     }
-    for (TileSite& site : sites_) list_candidates(site);
+    for (TileSite& site : sites_) {
+      list_candidates(site);
+      if (has_warps(*target_) && is_row_of_product(site.index)) {
+        const std::int64_t most = std::max(site.candidates.front(), most_row_warps * rows_of_atoms(*target_));
+        std::erase_if(site.candidates, [&](std::int64_t tile) { return tile > most; });
+      }
+    }
     for (const RowGroup& group : row_groups(*program_, *target_)) offer_whole_rows(group);
     return std::move(sites_);
   }
@@ -149,6 +158,13 @@ class Sites {
           site.of_whole_rows.push_back(rows);
       }
     }
+  }
+
+  /// Warps take one tile of rows each: computed operands have a form for that only.
+  [[nodiscard]] bool is_row_of_product(Symbol name) const {
+    return std::any_of(program_->math.statements.begin(), program_->math.statements.end(), [&](const math::Statement& s) {
+      return is_matrix_product(s) && axis_names(s).contains(name) && s.axes.back().index != name;
+    });
   }
 
   [[nodiscard]] bool is_of_product(Symbol name) const {
@@ -205,6 +221,12 @@ class Judge {
     if (is_new) at->second = predict(make_ir(with_tiles(fused(whole(tiles)), tiles)), program_.math, *target_);
     return at->second;
   }
+  /// Registers that a thread of that plan lacks: what it would spill.
+  [[nodiscard]] double spills(const Tiles& tiles) {
+    const auto [at, is_new] = spills_.try_emplace(tiles);
+    if (is_new) at->second = register_need(with_tiles(fused(whole(tiles)), tiles), *target_).excess();
+    return at->second;
+  }
 
   /// Indices of which these tiles hold the whole rows.
   [[nodiscard]] std::set<Symbol> whole(const Tiles& tiles) const {
@@ -254,12 +276,14 @@ class Judge {
       }
     }
     for (const TileSite& site : sites) tiles[site.index] = nearly_best(site, tiles, room);
-    return tiles;
+    return spills(tiles) > 0 ? without_spills(sites, tiles) : tiles;
   }
 
  private:
   static constexpr std::int64_t most_lanes_of_tile = 16;
   static constexpr double clearly_longer = 1.25;
+  static constexpr std::int64_t most_combinations = 1000;
+  static constexpr double nearly_as_fast = 1.1;  ///< where registers are scarce: small tiles leave more of them
 
   [[nodiscard]] std::int64_t nearly_best(const TileSite& site, Tiles tiles, double room) {
     std::vector<std::pair<std::int64_t, double>> legal;
@@ -277,6 +301,44 @@ class Judge {
     return site.candidates.front();
   }
 
+  /// The tiles of which a thread lacks the fewest registers, of these the smallest that are nearly the fastest: all sites together, since
+  /// fewer rows a workgroup mean more copies a thread.
+  [[nodiscard]] Tiles without_spills(const std::vector<TileSite>& sites, const Tiles& usual) {
+    const double room = share_rather_than_spill * static_cast<double>(target_->shared_bytes);
+    std::int64_t combinations = 1;
+    for (const TileSite& site : sites) combinations *= static_cast<std::int64_t>(site.candidates.size());
+    if (combinations > most_combinations) return usual;
+    struct Plan {
+      Tiles tiles;
+      double ms = 0, elements = 1;
+    };
+    std::vector<Plan> plans;
+    double least = spills(usual);
+    for (std::int64_t n = 0; n < combinations; ++n) {
+      Plan plan;
+      std::int64_t left = n;
+      for (const TileSite& site : sites) {
+        const auto count = static_cast<std::int64_t>(site.candidates.size());
+        plan.tiles[site.index] = site.candidates[static_cast<std::size_t>(left % count)];
+        plan.elements *= static_cast<double>(plan.tiles[site.index]);
+        left /= count;
+      }
+      const double lacks = spills(plan.tiles);
+      if (lacks > least) continue;
+      const Cost& cost = (*this)(plan.tiles);
+      if (cost.on_chip_bytes > room) continue;
+      if (lacks < least) plans.clear();
+      least = lacks;
+      plan.ms = cost.ms;
+      plans.push_back(std::move(plan));
+    }
+    if (plans.empty()) return usual;
+    const auto faster = [](const Plan& a, const Plan& b) { return a.ms < b.ms; };
+    const double fastest = std::min_element(plans.begin(), plans.end(), faster)->ms;
+    std::erase_if(plans, [&](const Plan& plan) { return plan.ms > fastest * nearly_as_fast; });
+    return std::min_element(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) { return a.elements < b.elements; })->tiles;
+  }
+
   const loop::Program& fused(const std::set<Symbol>& whole) {
     const auto [at, is_new] = fused_.try_emplace(whole);
     if (is_new) at->second = fuse_all(whole.empty() ? program_ : with_whole_rows(program_, whole, *target_), knowledge_);
@@ -289,6 +351,7 @@ class Judge {
   std::vector<RowGroup> groups_;
   std::map<std::set<Symbol>, loop::Program> fused_;
   std::map<Tiles, Cost> known_;
+  std::map<Tiles, double> spills_;
 };
 
 Refusal too_large(std::int64_t tile, const TileSite& site, double bytes, const Target& target) {
@@ -415,8 +478,8 @@ class Tiler {
     if (refusal(site, tile, cost))
       return fmt::format("A multiple of {}, and the smallest: no tile fits, for the fused loop's working set is {} even so; {} has {}.",
                          grain_of(site, tile), set, log_->target().name.text(), space);
-    return fmt::format("A multiple of {}; the fused loop's working set is {} of {}.{}", grain_of(site, tile), set, space,
-                       why_no_larger(site, tile, cost));
+    return fmt::format("A multiple of {}; the fused loop's working set is {} of {}.{}{}", grain_of(site, tile), set, space,
+                       why_no_larger(site, tile, cost), about_registers(site, tile, cost));
   }
 
   /// Of the two tiles of rows that stay whole; else nothing.
@@ -431,6 +494,19 @@ class Tiler {
                            group.split.warps > 1 ? fmt::format("for {} share one", plural(group.split.warps, "warp")) : "one a warp");
     }
     return "";
+  }
+
+  /// What kept a tile of which the plan is predicted to be faster from being the default.
+  [[nodiscard]] std::string about_registers(const TileSite& site, std::int64_t tile, const Cost& cost) {
+    Tiles tiles = settled(tiles_);
+    tiles[site.index] = tile;
+    const double lacks = judge_.spills(tiles);
+    const bool passed_over = std::any_of(site.candidates.begin(), site.candidates.end(), [&](std::int64_t candidate) {
+      tiles[site.index] = candidate;
+      return cost_with(site, candidate).ms * near_best < cost.ms && judge_.spills(tiles) > lacks;
+    });
+    if (lacks > 0) return fmt::format(" A thread lacks about {} registers: some values spill.", lacks);
+    return passed_over ? " Faster ones would spill registers." : "";
   }
 
   [[nodiscard]] std::string why_no_larger(const TileSite& site, std::int64_t tile, const Cost& cost) {

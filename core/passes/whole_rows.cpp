@@ -102,6 +102,8 @@ class Grouper {
     group.first = group.last = start;
     while (group.first > 0 && belongs(nests_[group.first - 1], nests_[start], fold)) --group.first;
     while (group.last + 1 < nests_.size() && belongs(nests_[group.last + 1], nests_[start], fold)) ++group.last;
+    for (std::size_t i = 0; i < nests_.size(); ++i)  // who else loops over the index wants tiles of it
+      if ((i < group.first || i > group.last) && nests_[i].loop(group.index) != nullptr) return std::nullopt;
     if (!reads_own_rows(group)) return std::nullopt;
     for (const Loop& each : others(nests_[start], group.index)) {
       group.rows = each.index;
