@@ -9,15 +9,11 @@
 #include "passes/kernel_work.hpp"
 #include "passes/lowering.hpp"
 #include "passes/tile_walk.hpp"
+#include "passes/whole_rows.hpp"
 #include "passes/words.hpp"
 
 namespace fathom::passes {
 namespace {
-
-/// Are there atoms that several lanes issue together?
-bool has_warps(const Target& target) {
-  return std::any_of(target.atoms.begin(), target.atoms.end(), [](const MatrixAtom& a) { return a.issuing_lanes > 1; });
-}
 
 std::string sentence(const AtomSummary& sum, const Target& target) {
   if (sum.products == 0)
