@@ -178,6 +178,12 @@ class WarpLowering {
   void overlap_products(kernel::Kernel& k) {
     const auto changed = overlap(k, log_.target());
     if (!changed) return;
+    kernel::Module with_it = module_;
+    with_it.kernels[static_cast<std::size_t>(&k - module_.kernels.data())] = *changed;
+    if (const auto legal = kernel::verify(with_it, machine_of(log_.target())); !legal) {
+      log_.refuse({fmt::format("The products of {} do not overlap: {}", k.name.text(), legal.error().reason), legal.error().nodes, {}});
+      return;
+    }
     Decision d;
     d.site = k.name.text() + "/overlap";
     d.kind = "overlap";
