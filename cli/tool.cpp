@@ -15,8 +15,6 @@
 #include <sstream>
 #include <thread>
 
-extern char** environ;
-
 namespace fathom::cli {
 
 /// Signals that end this program are kept while another one runs, so that it is ended first and its folder goes.
