@@ -8,11 +8,18 @@
 namespace fathom::session {
 
 Result<DeviceCode> device_code(const kernel::Module& module, const Target& target) {
-  if (target.code != "cuda") return refuse("No code is printed for " + target.name.text() + ".", {target.name.text()});
+  if (target.code != "cuda")
+    return refuse("No CUDA C++ is printed for " + target.name.text() + ".", {target.name.text()}, "Choose a target like sm_80 or sm_90a.");
   const auto made = gpu::lower(module, target);
   if (!made) return tl::unexpected(made.error());
   gpu::PrintedCode printed = gpu::print_cuda(*made, module);
-  return DeviceCode{std::move(printed.text), std::move(printed.lines)};
+  DeviceCode code{std::move(printed.text), std::move(printed.lines)};
+  for (const gpu::ThreadKernel& kernel : made->kernels) {
+    std::int64_t bytes = 0;
+    (void)gpu::dynamic_offsets(kernel, bytes);
+    code.kernels.push_back({kernel.name.text(), kernel.threads, bytes});
+  }
+  return code;
 }
 
 Result<DeviceCode> device_code(const Compilation& compilation) {
