@@ -219,8 +219,8 @@ class Folder(Contract):
 
     def test_is_refused_where_there_is_no_kernel(self):
         path = os.path.join(self.folder.name, "none")
-        self.assert_fails(1, ["sm_80", "no Kernel level"], "export", "matmul_bias_gelu", "--target", "sm_80", "--dim", "N=100", "--as", "cuda",
-                          "-o", path)
+        self.assert_fails(1, ["sm_80", "no Kernel level"], "export", self.file("wide.fathom", cli_test.WIDE_PRODUCT), "--target", "sm_80",
+                          "--as", "cuda", "-o", path)
         self.assert_fails(1, ["No CUDA C++ is printed for x86-64", "sm_90a"], "export", "softmax", "--as", "cuda", "-o", path)
         self.assertFalse(os.path.exists(path))
         self.assert_fails(2, ["a folder", "-o softmax_rows-cuda"], "export", *TINY, "--as", "cuda")
@@ -281,9 +281,9 @@ class Reference(Contract):
         self.assert_near(np, results["o"], np.einsum("bhij,bhjd->bhid", p, v))
 
     def test_sizes_of_run_time(self):
-        results, x, np, _ = self.rows("r", "attention_dynamic", "--target", "sm_80", "--dim", "H=1", sizes={"S": 5, "T": 9})
-        self.assertEqual(results["o"].shape, (1, 1, 5, 64))
-        self.assertEqual(x["k"].shape, (1, 1, 9, 64))
+        results, x, np, _ = self.rows("r", "attention_dynamic", "--target", "sm_80", sizes={"S": 5, "T": 9})
+        self.assertEqual(results["o"].shape, (1, 8, 5, 64))
+        self.assertEqual(x["k"].shape, (1, 8, 9, 64))
 
     def test_rows_and_integers(self):
         results, x, np, _ = self.rows("c", "cross_entropy", "--target", "sm_80", "--dim", "R=64", "--dim", "C=128")
