@@ -194,7 +194,11 @@ std::string marked(const session::Compilation& compilation, std::string_view com
 
 /// What a back end makes of the last level.
 int compile_code(const Arguments& arguments, const session::Compilation& compilation, bool assembly) {
-  if (compilation.target.code == "cuda") {
+  if (session::prints_device_code(compilation.target)) {
+    if (assembly && compilation.target.code == "hip")
+      return fail(wrong, fmt::format("fathom compile: --emit asm: the assembly of {} is made by clang: fathom compile FILE --target {} "
+                                     "--emit code -o kernel.hip, then the command in its head with -S",
+                                     compilation.target.name.text(), compilation.target.name.text()));
     if (assembly)
       return fail(wrong, fmt::format("fathom compile: --emit asm: the assembly of {} is made by NVIDIA's compiler: fathom compile FILE "
                                      "--target {} --emit code -o kernel.cu, then nvcc -arch={} -ptx kernel.cu",

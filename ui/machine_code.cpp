@@ -11,7 +11,9 @@ static Result<CodeText> source_for(const kernel::Module& module, const Target& t
   auto code = session::device_code(module, target);
   if (!code) return tl::unexpected(code.error());
   CodeText text;
-  text.maker = "CUDA C++ for " + target.name.text() + "; compile it with nvcc -std=c++17 -arch=" + target.name.text();
+  text.maker = target.code == "hip"
+                   ? "HIP C++ for " + target.name.text() + ", " + target.caution
+                   : "CUDA C++ for " + target.name.text() + "; compile it with nvcc -std=c++17 -arch=" + target.name.text();
   text.source = {std::move(code->text), std::move(code->lines)};
   return text;
 }
@@ -21,7 +23,7 @@ bool MachineCode::request(std::uint64_t version, const kernel::Module& module, c
   asked_ = version;
   answer_.reset();
   lane_.cancel();
-  const bool printed = target.code == "cuda";
+  const bool printed = session::prints_device_code(target);
   if (!generate && !printed) {
     answer_ = refuse("This build has no back end that prints code.", {}, "Open the same session in the desktop explorer.");
     return true;

@@ -4,15 +4,19 @@
 
 #include "codegen/gpu/lower.hpp"
 #include "codegen/gpu/print_cuda.hpp"
+#include "codegen/gpu/print_hip.hpp"
 
 namespace fathom::session {
 
+bool prints_device_code(const Target& target) { return target.code == "cuda" || target.code == "hip"; }
+
 Result<DeviceCode> device_code(const kernel::Module& module, const Target& target) {
-  if (target.code != "cuda") return refuse("No code is printed for " + target.name.text() + ".", {target.name.text()});
+  if (!prints_device_code(target)) return refuse("No code is printed for " + target.name.text() + ".", {target.name.text()});
   const auto made = gpu::lower(module, target);
   if (!made) return tl::unexpected(made.error());
-  gpu::PrintedCode printed = gpu::print_cuda(*made, module);
-  return DeviceCode{std::move(printed.text), std::move(printed.lines)};
+  auto printed = target.code == "hip" ? gpu::print_hip(*made, module, target) : Result<gpu::PrintedCode>(gpu::print_cuda(*made, module));
+  if (!printed) return tl::unexpected(printed.error());
+  return DeviceCode{std::move(printed->text), std::move(printed->lines)};
 }
 
 Result<DeviceCode> device_code(const Compilation& compilation) {
