@@ -308,8 +308,9 @@ Target amd(const char* name, const char* title, int lanes, int units, double clo
 }
 
 Target gfx90a() {
-  // One of the two dies of an MI250X: 110 units at 1.7 GHz, 1024 dense f16 flops a clock and unit (data sheet: 383 TFLOP/s of both dies)
-  Target target = amd("gfx90a", "AMD MI210 and MI250 (CDNA 2)", 64, 110, 1.7e9, 1024);
+  // One of the two dies of an MI250X: 110 units at 1.7 GHz, 1024 dense f16 flops a clock and unit (data sheet: 383 TFLOP/s of both dies).
+  // Its MFMA takes subnormal numbers of 16 bits for 0 and gives 0 for them, which those of the others do not.
+  Target target = amd("gfx90a", "AMD MI250 (CDNA 2)", 64, 110, 1.7e9, 1024);
   target.rates.memory_bytes = 1.6e12;      // data sheet: 3.2 TB/s of both dies
   target.registers_bytes = 4 * 512 * 256;  // four vector units of 512 registers of 64 lanes
   target.atoms = mfma_rows();

@@ -128,6 +128,51 @@ TEST(Hip, more_shared_memory_than_there_is_is_refused) {
   EXPECT_TRUE(has(code.error().reason, "bytes of shared memory, and a workgroup of gfx942 has 65536")) << code.error().reason;
 }
 
+/// Declarations in place of ROCm's header: what the launcher and clang's kernel calls use.
+const char* const runtime_declarations = R"(#pragma once
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+typedef int hipError_t;
+enum { hipSuccess = 0 };
+typedef struct stream_of_hip* hipStream_t;
+typedef unsigned long size_t;
+struct dim3 {
+  unsigned x, y, z;
+  __host__ __device__ constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+extern "C" {
+hipError_t hipMallocAsync(void**, size_t, hipStream_t);
+hipError_t hipFreeAsync(void*, hipStream_t);
+hipError_t hipMemsetAsync(void*, int, size_t, hipStream_t);
+hipError_t hipGetLastError();
+const char* hipGetErrorString(hipError_t);
+hipError_t __hipPushCallConfiguration(dim3, dim3, size_t = 0, hipStream_t = nullptr);
+hipError_t __hipPopCallConfiguration(dim3*, dim3*, size_t*, hipStream_t*);
+hipError_t hipLaunchKernel(const void*, dim3, dim3, void**, size_t, hipStream_t);
+}
+)";
+
+TEST(Hip, the_launcher_is_there_where_the_runtime_is) {
+  if (!test::has_clang()) GTEST_SKIP() << "clang 19 is not installed";
+  const std::string folder = std::string(FATHOM_BINARY_DIR) + "/hip_runtime";
+  std::filesystem::create_directories(folder + "/hip");
+  std::ofstream(folder + "/hip/hip_runtime.h") << runtime_declarations;
+  for (const Printed& p : printed()) {
+    if (p.type != "f16") continue;
+    const std::string file = folder + "/" + p.sample + ".hip", log = file + ".log";
+    std::ofstream(file) << p.text;
+    for (const char* side : {"host", "device"}) {
+      const std::string command = "clang++-19 -x hip --offload-arch=" + p.target.name.text() + " -nogpuinc -nogpulib --cuda-" + side +
+                                  "-only -std=c++17 -fsyntax-only -Wall -Werror -D__CLANG_HIP_RUNTIME_WRAPPER_H__ -I" + folder + " " +
+                                  file + " > " + log + " 2>&1";
+      EXPECT_EQ(std::system(command.c_str()), 0) << p.target.name.text() << ": " << test::read_file(log);
+    }
+  }
+}
+
 /// The code that stands in for device libraries, compiled for this machine and held against the C library's.
 TEST(Hip, functions_of_its_own_are_as_exact_as_they_say) {
   if (!test::has_clang()) GTEST_SKIP() << "clang 19 is not installed";
