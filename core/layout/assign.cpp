@@ -100,10 +100,10 @@ class Assigner {
                                                                        : &MatrixAtom::accumulator_fragment;
       return set_fragment(v.targets[0].name, *at->second, fragment);
     }
+    const bool states = v.values.size() != v.targets.size();  // of one reduction
     for (std::size_t i = 0; i < v.targets.size(); ++i) {
       const Access& target = v.targets[i];
-      const bool tile = std::all_of(target.subscripts.begin(), target.subscripts.end(), [](Expr e) { return e.is(Op::index); });
-      if (!tile || all_.of.count(target.name) > 0) continue;
+      if (!is_tile(target) || all_.of.count(target.name) > 0) continue;
       if (target.subscripts.empty()) {
         set(target.name, {});
         continue;
@@ -114,15 +114,54 @@ class Assigner {
         axes.push_back(all_.parts_of(subscript));
         for (const Part& part : axes.back()) wanted.push_back(part.name);
       }
-      const Expr from = v.values.size() == v.targets.size() ? v.values[i] : v.values[0];
-      const auto found = v.values.size() == v.targets.size() ? layout_of(from, all_) : layout_of(states_operand(from, i), all_);
+      const Expr from = states ? v.values[0] : v.values[i];
+      const auto found = layout_of(states ? states_operand(from, i) : from, all_);
       if (found && covers(*found, wanted)) {
         set(target.name, found->over(wanted));
       } else if (target.subscripts.size() >= spreads_ && (spreads_ == 1 || only_loads(from))) {
-        set(target.name, spread(axes, all_.places));
+        set(target.name, spread(states ? in_order_of_memory(target, v.values[0], i) : axes, all_.places));
       }
     }
+    if (states) follow_widest(v);
     demand(v);
+  }
+
+  /// States of one merge are in the same lanes: those of few axes go with the one of most.
+  void follow_widest(const kernel::Value& v) {
+    const Layout* widest = nullptr;
+    for (const Access& target : v.targets) {
+      const auto own = all_.of.find(target.name);
+      if (own != all_.of.end() && (widest == nullptr || own->second.digits().size() > widest->digits().size())) widest = &own->second;
+    }
+    if (widest == nullptr) return;
+    const Layout layout = *widest;
+    for (const Access& target : v.targets) {
+      std::vector<Symbol> wanted;
+      for (const Expr subscript : target.subscripts)
+        for (const Part& part : all_.parts_of(subscript)) wanted.push_back(part.name);
+      if (covers(layout, wanted)) set(target.name, layout.over(wanted));
+    }
+  }
+
+  /// The axes of a state as the tensor has them that it is loaded from: neighbouring lanes read neighbours.
+  std::vector<std::vector<Part>> in_order_of_memory(const Access& target, Expr reduction, std::size_t i) const {
+    const std::vector<Expr> values = values_of(reduction);
+    const Expr value = values[std::min(i, values.size() - 1)];
+    std::vector<std::vector<Part>> axes;
+    std::vector<Expr> listed;
+    const auto add = [&](Expr subscript) {
+      const bool own = std::find(target.subscripts.begin(), target.subscripts.end(), subscript) != target.subscripts.end();
+      if (!own || std::find(listed.begin(), listed.end(), subscript) != listed.end()) return;
+      listed.push_back(subscript);
+      axes.push_back(all_.parts_of(subscript));
+    };
+    if (value.is(Op::read))
+      for (const Expr subscript : value.args()) add(subscript);
+    if (listed.size() == target.subscripts.size()) return axes;
+    axes.clear();
+    listed.clear();
+    for (const Expr subscript : target.subscripts) add(subscript);
+    return axes;
   }
 
   /// A value that goes into a larger one is where that is.
@@ -157,6 +196,10 @@ class Assigner {
     return reduce(Symbol("sum"), {}, bounds_of(reduction), {values[std::min(i, values.size() - 1)]});
   }
 
+  static bool is_tile(const Access& target) {
+    return std::all_of(target.subscripts.begin(), target.subscripts.end(), [](Expr e) { return e.is(Op::index); });
+  }
+
   /// Reads no other tile, whose layout would decide.
   bool only_loads(Expr e) const {
     bool only = true;
@@ -170,7 +213,8 @@ class Assigner {
   void collect(const Block& body) const {
     for (const Statement& s : body) {
       if (const auto* v = std::get_if<kernel::Value>(&s.op))
-        for (const Access& target : v->targets) tiles_.insert(target.name);
+        for (const Access& target : v->targets)
+          if (is_tile(target)) tiles_.insert(target.name);  // a place of a tensor has other subscripts, too
       if (const auto* m = std::get_if<kernel::Mma>(&s.op)) tiles_.insert(m->acc.name);
       if (const auto* f = std::get_if<kernel::For>(&s.op)) {
         for (const kernel::Carry& c : f->carry) tiles_.insert(c.value.name);

@@ -131,12 +131,20 @@ Layout spread(const std::vector<std::vector<Part>>& axes, const Places& places) 
   std::vector<Digit> digits;
   std::vector<Part> all;
   for (const std::vector<Part>& axis : axes) all.insert(all.end(), axis.begin(), axis.end());
-  // The part of the lanes is the last that fits, that of the warps its neighbour, else the last other one that fits.
+  // The part of the lanes is the last that fits. That of the warps is one of an axis in front, where rows are dealt out; else the
+  // neighbour of the lanes' part, else the last other one that fits.
   std::size_t lane = all.size(), warp = all.size();
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i].extent == places.lanes) lane = i;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (i != lane && all[i].extent == places.warps && warp + 1 != lane) warp = i;
+  std::size_t in_front = 0;  // parts of axes before the one of the lanes
+  for (const std::vector<Part>& axis : axes) {
+    if (in_front + axis.size() > lane) break;
+    in_front += axis.size();
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool settled = warp < all.size() && (warp + 1 == lane || warp < in_front);
+    if (i != lane && all[i].extent == places.warps && (i < in_front || !settled)) warp = i;
+  }
   if (lane < all.size() && (places.warps == 1 || warp < all.size())) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool is_warp = places.warps > 1 && i == warp;

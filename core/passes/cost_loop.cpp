@@ -5,6 +5,7 @@
 
 #include "passes/cost.hpp"
 #include "passes/nest.hpp"
+#include "passes/whole_rows.hpp"
 
 namespace fathom::passes {
 namespace {
@@ -109,7 +110,19 @@ class NestCounter {
  public:
   /// `in_memory`: tensors that nests exchange, and results. `here`: what this nest computes.
   NestCounter(const math::Program& program, const std::set<Symbol>& in_memory, std::set<Symbol> here, const Target& target)
-      : program_(&program), in_memory_(&in_memory), here_(std::move(here)), target_(&target), values_(math::default_dims(program)) {}
+      : program_(&program), in_memory_(&in_memory), here_(std::move(here)), target_(&target), values_(math::default_dims(program)) {
+    // Warps keep what they compute beside products in registers (registers.hpp): nothing of it is in shared memory.
+    // Where products of a warpgroup are, tiles are those that its atoms like: they were chosen with these values counted.
+    const auto of_warpgroup = [&](const MatrixAtom& atom) {
+      return atom.asynchronous &&
+             std::any_of(program.params.begin(), program.params.end(), [&](const math::Parameter& p) { return p.dtype == atom.a; });
+    };
+    const bool of_one_warp = has_warps(target) && std::none_of(target.atoms.begin(), target.atoms.end(), of_warpgroup);
+    in_registers_ = of_one_warp && std::any_of(here_.begin(), here_.end(), [&](Symbol name) {
+                      const Statement* statement = program.find(name);
+                      return statement != nullptr && is_matrix_product(*statement);
+                    });
+  }
 
   Work run(const NodeRef& root) {
     walk(root);
@@ -313,7 +326,7 @@ class NestCounter {
       if (reduction->repair) find_moves(*reduction->repair, facts);
       facts.gauges = variation_of(facts.gauge_indices, statement.axes);
     }
-    if (!takes_place_of_operand(statement, facts.result_names))
+    if (!in_registers_ && !takes_place_of_operand(statement, facts.result_names))
       count_tile(read(statement.name, {}), facts.result_names, statement.axes, bytes_per_element(*program_, statement.name));
     return facts;
   }
@@ -443,7 +456,7 @@ class NestCounter {
   Values values_;
   Work work_;
   std::vector<Frame> frames_;
-  bool chain_ = true;
+  bool chain_ = true, in_registers_ = false;
   double elements_ = 0, computed_ = 0;
   std::map<Symbol, Facts> facts_;
   std::map<const Loop*, bool> used_below_;  ///< looked up, never walked in this order; so is the next

@@ -120,7 +120,9 @@ class Folder {
       StepLog::Note note;
       note.id = "fold";
       note.title = "Choose the fold";
-      note.says = "Nothing is reduced here.";
+      const auto& all = program_.math.statements;
+      const bool reduces = std::any_of(all.begin(), all.end(), [](const math::Statement& s) { return s.reduction() != nullptr; });
+      note.says = reduces ? "No loop folds: what is reduced is whole in its work item." : "Nothing is reduced here.";
       log_->step(std::move(note), current_);
     }
     return current_;
@@ -163,7 +165,7 @@ class Folder {
   [[nodiscard]] std::optional<Refusal> refuse_parts(const FoldSite& site) const {
     const loop::Program parts = split_program(program_, site, 2);
     if (const Result<void> sound = loop::verify(parts); !sound) return sound.error();
-    return refuse_tiles(parts);
+    return refuse_tiles(parts, log_->target());
   }
 
   [[nodiscard]] Decision proposal(const FoldSite& site) const {

@@ -68,25 +68,29 @@ const Value* only_definition(const For& loop, Symbol name) {
   return definitions == 1 ? found : nullptr;
 }
 
-bool splits(const kernel::Kernel& k, Symbol axis, int lanes) {
+bool splits(const kernel::Kernel& k, Symbol axis, LaneSplit split) {
   const kernel::TileAxis* found = kernel::find_axis(k, axis);
-  if (found == nullptr || lanes < 2) return false;
-  if (found->parts.size() == 2) return constant_integer(found->parts[1].extent) == lanes;
+  if (found == nullptr || split.lanes < 2) return false;
+  const std::size_t parts = split.neighbours > 1 ? 3 : 2;
+  if (found->parts.size() == parts)
+    return constant_integer(found->parts[1].extent) == split.lanes &&
+           (parts == 2 || constant_integer(found->parts[2].extent) == split.neighbours);
   const std::optional<std::int64_t> extent = constant_integer(kernel::extent(*found));
-  return found->parts.size() == 1 && extent && *extent % lanes == 0 && *extent >= lanes;
+  const std::int64_t step = std::int64_t{split.lanes} * split.neighbours;
+  return found->parts.size() == 1 && extent && *extent % step == 0 && *extent >= step;
 }
 
-void search(const kernel::Kernel& k, const Block& block, int lanes, std::vector<LaneSum>& out) {
+void search(const kernel::Kernel& k, const Block& block, LaneSplit split, std::vector<LaneSum>& out) {
   for (const Statement& s : block) {
     const auto* loop = std::get_if<For>(&s.op);
     if (loop == nullptr) continue;
-    search(k, loop->body, lanes, out);
+    search(k, loop->body, split, out);
     for (const kernel::Carry& c : loop->carry) {
       const Symbol name = c.value.name;
       const Value* v = only_definition(*loop, name);
       if (v == nullptr || constant_value(c.initial) != 0) continue;
       const std::optional<Update> update = update_of(*v, name);
-      if (!update || !splits(k, update->axis, lanes)) continue;
+      if (!update || !splits(k, update->axis, split)) continue;
       std::map<Symbol, int> inside;
       for (const auto& [read, count] : count_reads(loop->body)) inside[read] = count;
       std::map<Symbol, int> own = count_reads({Statement{*v, std::nullopt, {}}});
@@ -95,17 +99,20 @@ void search(const kernel::Kernel& k, const Block& block, int lanes, std::vector<
   }
 }
 
-/// n and y of the axis: split when first asked for.
-std::pair<Symbol, Symbol> parts_of(kernel::Kernel& k, Symbol axis, int lanes, Names& names) {
+/// The parts of the axis, the second of which goes over lanes: split when first asked for.
+std::vector<Symbol> parts_of(kernel::Kernel& k, Symbol axis, LaneSplit split, Names& names) {
+  std::vector<Symbol> parts;
   for (kernel::TileAxis& a : k.axes) {
     if (a.name != axis) continue;
     if (a.parts.size() == 1) {
-      const std::int64_t extent = constant_integer(kernel::extent(a)).value_or(lanes);
-      a.parts = {{names.fresh(axis.text() + ".n"), number(extent / lanes)}, {names.fresh(axis.text() + ".y"), number(lanes)}};
+      const std::int64_t step = std::int64_t{split.lanes} * split.neighbours;
+      const std::int64_t extent = constant_integer(kernel::extent(a)).value_or(step);
+      a.parts = {{names.fresh(axis.text() + ".n"), number(extent / step)}, {names.fresh(axis.text() + ".y"), number(split.lanes)}};
+      if (split.neighbours > 1) a.parts.push_back({names.fresh(axis.text() + ".e"), number(split.neighbours)});
     }
-    return {a.parts[0].name, a.parts[1].name};
+    for (const kernel::AxisPart& part : a.parts) parts.push_back(part.name);
   }
-  return {};
+  return parts;
 }
 
 Expr with_lane(Expr e, Symbol name, Symbol lane) {
@@ -117,7 +124,8 @@ Expr with_lane(Expr e, Symbol name, Symbol lane) {
   });
 }
 
-void change_loop(For& loop, const LaneSum& sum, Symbol n, Symbol y) {
+void change_loop(For& loop, const LaneSum& sum, const std::vector<Symbol>& parts) {
+  const Symbol y = parts[1];
   for (kernel::Carry& c : loop.carry) {
     if (c.value.name == sum.name) c.value.subscripts.push_back(index(y));
   }
@@ -126,7 +134,13 @@ void change_loop(For& loop, const LaneSum& sum, Symbol n, Symbol y) {
     if (v == nullptr) continue;
     const std::optional<Update> update = update_of(*v, sum.name);
     if (!update) continue;
-    const Expr split = tuple({index(n), index(y)});
+    std::vector<Expr> all;
+    std::vector<Bound> in_lane;
+    for (const Symbol part : parts) {
+      all.push_back(index(part));
+      if (part != y) in_lane.push_back({part, Expr(), Expr()});
+    }
+    const Expr split = tuple(all);
     const Expr lifted = transform(values_of(update->sum)[0], [&](Expr node) {
       if (!node.is(Op::read)) return node;
       std::vector<Expr> subscripts(node.args().begin(), node.args().end());
@@ -134,28 +148,28 @@ void change_loop(For& loop, const LaneSum& sum, Symbol n, Symbol y) {
       return read(node.name(), std::move(subscripts));
     });
     v->targets[0].subscripts.push_back(index(y));
-    v->values[0] = with_lane(update->carried, sum.name, y) + reduce("sum"_sym, Symbol(), {{n, Expr(), Expr()}}, {lifted});
+    v->values[0] = with_lane(update->carried, sum.name, y) + reduce("sum"_sym, Symbol(), in_lane, {lifted});
   }
 }
 
-bool change_block(Block& block, const LaneSum& sum, Symbol n, Symbol y, Names& names) {
+bool change_block(Block& block, const LaneSum& sum, const std::vector<Symbol>& parts, Names& names) {
   for (std::size_t i = 0; i < block.size(); ++i) {
     auto* loop = std::get_if<For>(&block[i].op);
     if (loop == nullptr) continue;
     const auto carried =
         std::find_if(loop->carry.begin(), loop->carry.end(), [&](const kernel::Carry& c) { return c.value.name == sum.name; });
     if (carried == loop->carry.end()) {
-      if (change_block(loop->body, sum, n, y, names)) return true;
+      if (change_block(loop->body, sum, parts, names)) return true;
       continue;
     }
     const kernel::Access whole{names.fresh(sum.name.text() + ".all"), carried->value.subscripts};
-    change_loop(*loop, sum, n, y);
+    change_loop(*loop, sum, parts);
     Block rest(block.begin() + static_cast<std::ptrdiff_t>(i) + 1, block.end());
     rename_value(rest, sum.name, whole.name);
     block.erase(block.begin() + static_cast<std::ptrdiff_t>(i) + 1, block.end());
     std::vector<Expr> lanes = whole.subscripts;
-    lanes.push_back(index(y));
-    Value across{{whole}, {reduce("sum"_sym, Symbol(), {{y, Expr(), Expr()}}, {read(sum.name, lanes)})}, Expr(), std::nullopt, {}};
+    lanes.push_back(index(parts[1]));
+    Value across{{whole}, {reduce("sum"_sym, Symbol(), {{parts[1], Expr(), Expr()}}, {read(sum.name, lanes)})}, Expr(), std::nullopt, {}};
     block.push_back(Statement{std::move(across), std::nullopt, block[i].origins});
     block.insert(block.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
     return true;
@@ -165,15 +179,15 @@ bool change_block(Block& block, const LaneSum& sum, Symbol n, Symbol y, Names& n
 
 }  // namespace
 
-std::vector<LaneSum> lane_sums(const kernel::Kernel& k, const Memory&, int lanes) {
+std::vector<LaneSum> lane_sums(const kernel::Kernel& k, const Memory&, LaneSplit split) {
   std::vector<LaneSum> out;
-  for (const kernel::Role& role : k.roles) search(k, role.body, lanes, out);
+  for (const kernel::Role& role : k.roles) search(k, role.body, split, out);
   return out;
 }
 
-void keep_per_lane(kernel::Kernel& k, const LaneSum& sum, int lanes, Names& names) {
-  const auto [n, y] = parts_of(k, sum.axis, lanes, names);
-  for (kernel::Role& role : k.roles) change_block(role.body, sum, n, y, names);
+void keep_per_lane(kernel::Kernel& k, const LaneSum& sum, LaneSplit split, Names& names) {
+  const std::vector<Symbol> parts = parts_of(k, sum.axis, split, names);
+  for (kernel::Role& role : k.roles) change_block(role.body, sum, parts, names);
 }
 
 }  // namespace fathom::passes

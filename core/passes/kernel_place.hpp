@@ -48,7 +48,11 @@ void choose_atom(kernel::Kernel&, Symbol token, Symbol atom, Names&);
 struct LaneSum {
   Symbol name, axis;
 };
-[[nodiscard]] std::vector<LaneSum> lane_sums(const kernel::Kernel&, const Memory&, int lanes);
-void keep_per_lane(kernel::Kernel&, const LaneSum&, int lanes, Names&);
+/// How the elements of an axis are dealt out to lanes: each has `neighbours`, then the next lane goes on.
+struct LaneSplit {
+  int lanes = 1, neighbours = 1;
+};
+[[nodiscard]] std::vector<LaneSum> lane_sums(const kernel::Kernel&, const Memory&, LaneSplit);
+void keep_per_lane(kernel::Kernel&, const LaneSum&, LaneSplit, Names&);
 
 }  // namespace fathom::passes

@@ -429,6 +429,13 @@ std::optional<kernel::Kernel> overlap(const kernel::Kernel& k, const Target& tar
   return made;
 }
 
+kernel::KnownMachine machine_of(const Target& target) {
+  kernel::KnownMachine machine;
+  machine.lanes = target.lanes;
+  for (const MatrixAtom& a : target.atoms) machine.atoms.push_back({a.name, a.asynchronous, a.quiet_operands, a.issuing_lanes});
+  return machine;
+}
+
 /// At launch every thread has the same number, a multiple of eight below its share; the producer gives back what it does not need.
 std::optional<RegisterSplit> split_registers(const Target& target, std::int64_t groups) {
   if (!target.registers_move) return std::nullopt;

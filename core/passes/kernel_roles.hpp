@@ -27,6 +27,9 @@ namespace fathom::passes {
 /// loads keep the order of the receives. Nothing where no loop has such a product.
 [[nodiscard]] std::optional<kernel::Kernel> overlap(const kernel::Kernel&, const Target&);
 
+/// What the verifier asks of the target.
+[[nodiscard]] kernel::KnownMachine machine_of(const Target&);
+
 /// Registers for the threads of the producer and of a consumer, so that all fit what a launch of the roles has.
 struct RegisterSplit {
   std::int64_t producer = 0, consumer = 0;

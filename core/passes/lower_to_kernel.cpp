@@ -6,34 +6,14 @@
 
 #include "passes/kernel_place.hpp"
 #include "passes/kernel_warps.hpp"
+#include "passes/kernel_work.hpp"
 #include "passes/lowering.hpp"
 #include "passes/tile_walk.hpp"
+#include "passes/whole_rows.hpp"
 #include "passes/words.hpp"
 
 namespace fathom::passes {
 namespace {
-
-/// Are there atoms that several lanes issue together?
-bool has_warps(const Target& target) {
-  return std::any_of(target.atoms.begin(), target.atoms.end(), [](const MatrixAtom& a) { return a.issuing_lanes > 1; });
-}
-
-/// Do items of work differ in how many trips they make?
-bool is_uneven(const kernel::Kernel& k) {
-  bool found = false;
-  const std::function<void(const kernel::Block&)> look = [&](const kernel::Block& block) {
-    for (const kernel::Statement& s : block) {
-      const auto* loop = std::get_if<kernel::For>(&s.op);
-      if (loop == nullptr) continue;
-      for (const kernel::TaggedRange& r : loop->ranges) {
-        for (const Expr e : {r.lo, r.hi}) visit(e, [&](Expr node) { found = found || node.is(Op::symbol) || node.is(Op::read); });
-      }
-      look(loop->body);
-    }
-  };
-  for (const kernel::Role& role : k.roles) look(role.body);
-  return found;
-}
 
 std::string sentence(const AtomSummary& sum, const Target& target) {
   if (sum.products == 0)
@@ -116,7 +96,7 @@ class KernelLowering {
 
   void lanes(std::size_t which) {
     kernel::Kernel& k = module_.kernels[which];
-    for (const LaneSum& sum : lane_sums(k, memory_, log_.target().lanes)) {
+    for (const LaneSum& sum : lane_sums(k, memory_, LaneSplit{log_.target().lanes, 1})) {
       Decision d;
       d.site = fmt::format("{}/{}/lanes", sum.name.text(), sum.axis.text());
       d.kind = "lanes";
@@ -130,7 +110,7 @@ class KernelLowering {
       note.title = fmt::format("Add {} across lanes", sum.name.text());
       note.says = fmt::format("{} is added across lanes in every trip.", sum.name.text());
       if (d.choice == "end") {
-        keep_per_lane(k, sum, log_.target().lanes, names_[which]);
+        keep_per_lane(k, sum, LaneSplit{log_.target().lanes, 1}, names_[which]);
         note.says =
             fmt::format("{} is kept as {} partial sums, added across lanes once after the loop.", sum.name.text(), log_.target().lanes);
       }
@@ -154,14 +134,7 @@ class KernelLowering {
     note.title = fmt::format("Deal out the work of {}", k.name.text());
     note.says = capital(fmt::format("{} in a grid.", plural(k.work.hi, "item")));
     if (d.choice == "dynamic") {
-      Names all;
-      for (const kernel::Workspace& w : module_.workspaces) all.take(w.name);
-      for (const Names& each : names_) all.take(each);
-      const Symbol counter = all.fresh("next");
-      for (Names& each : names_) each.take(counter);
-      module_.workspaces.push_back({counter, DType::i32, {number(1)}, true});
-      k.work.source = kernel::WorkSource::dynamic;
-      k.work.counter = counter;
+      draw_items(module_, k, names_);
       note.says = capital(fmt::format("{} drawn from a counter, one at a time.", plural(k.work.hi, "item")));
     }
     note.decision = std::move(d);

@@ -97,7 +97,7 @@ struct Lowered {
   CameFrom came_from;
 };
 
-Result<Lowered> lowered(const loop::Program& program) {
+Result<Lowered> lowered(const loop::Program& program, const Target& target) {
   Result<TilePlan> plan = TilePlan::make(program);
   if (!plan) return tl::unexpected<Refusal>(plan.error());
   const Fixed fixed = fixed_dims(program.math);
@@ -108,7 +108,7 @@ Result<Lowered> lowered(const loop::Program& program) {
   for (std::size_t n = 0; n < plan->nests().size(); ++n) {
     Symbol name = kernel_name(program.math, *plan, n);
     for (int i = 2; !used.insert(name).second; ++i) name = Symbol(fmt::format("{}.{}", kernel_name(program.math, *plan, n).text(), i));
-    Result<BuiltKernel> one = build_tile_kernel(*plan, static_cast<int>(n), fixed, name);
+    Result<BuiltKernel> one = build_tile_kernel(*plan, static_cast<int>(n), fixed, name, target);
     if (!one) return tl::unexpected<Refusal>(one.error());
     for (const kernel::Workspace& w : one->states) m.workspaces.push_back(w);
     for (const ReducerRef& r : one->reducers) m.reducers.push_back(r);
@@ -132,15 +132,15 @@ Result<Lowered> lowered(const loop::Program& program) {
 
 }  // namespace
 
-std::optional<Refusal> refuse_tiles(const loop::Program& program) {
-  const Result<Lowered> tiles = lowered(program);
+std::optional<Refusal> refuse_tiles(const loop::Program& program, const Target& target) {
+  const Result<Lowered> tiles = lowered(program, target);
   if (!tiles) return tiles.error();
   const Result<void> sound = kernel::verify_tile(tiles->module);
   return sound ? std::nullopt : std::optional(sound.error());
 }
 
 Result<Ir> lower_to_tiles(const Ir& ir, StepLog& log) {
-  Result<Lowered> tiles = lowered(ir.loop());
+  Result<Lowered> tiles = lowered(ir.loop(), log.target());
   if (!tiles) return tl::unexpected<Refusal>(tiles.error());
   Ir out = make_ir(Level::tile, std::move(tiles->module));
   StepLog::Note note;

@@ -9,7 +9,7 @@ namespace fathom::passes {
 /// Loop -> Tile: outer parallel loops become work items, the rest loops over tiles; folds carry their state, gauges move once a trip.
 [[nodiscard]] Result<Ir> lower_to_tiles(const Ir&, StepLog&);
 /// Why the Loop program has no Tile module, or nullopt: asked before a choice is offered.
-[[nodiscard]] std::optional<Refusal> refuse_tiles(const loop::Program&);
+[[nodiscard]] std::optional<Refusal> refuse_tiles(const loop::Program&, const Target&);
 /// Tile -> Tile: exp(x) becomes exp2 with log2(e) folded into the scale, so that a score is one multiply-add. Site VALUE/exp2.
 [[nodiscard]] Result<Ir> use_exp2(const Ir&, StepLog&);
 /// Tile -> Tile: values that do not vary with a loop move in front of it.

@@ -70,8 +70,8 @@ bool is_index_arithmetic(Expr e) {
   }
 }
 
-TileEmitter::TileEmitter(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed)
-    : plan_(plan), kinds_(math::value_kinds(plan.math())), nest_(nest), fixed_(fixed) {
+TileEmitter::TileEmitter(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed, const Target& target)
+    : plan_(plan), kinds_(math::value_kinds(plan.math())), nest_(nest), fixed_(fixed), target_(target) {
   const math::Program& math = plan.math();
   for (const math::Dimension& d : math.dims) names_.take(d.name);
   for (const math::Parameter& p : math.params) names_.take(p.name);
@@ -327,8 +327,9 @@ void TileEmitter::emit_loop(const loop::Loop& l) {
   finish_states(started);
 }
 
-Result<BuiltKernel> build_tile_kernel(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed, Symbol kernel_name) {
-  return TileEmitter(plan, nest, fixed).run(kernel_name);
+Result<BuiltKernel> build_tile_kernel(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed, Symbol kernel_name,
+                                      const Target& target) {
+  return TileEmitter(plan, nest, fixed, target).run(kernel_name);
 }
 
 }  // namespace fathom::passes

@@ -11,6 +11,7 @@
 #include "ir/kernel.hpp"
 #include "passes/tile_arith.hpp"
 #include "passes/tile_plan.hpp"
+#include "target/target.hpp"
 
 namespace fathom::passes {
 
@@ -26,6 +27,7 @@ struct LoopFact {
 struct BuiltKernel {
   kernel::Kernel kernel;
   std::map<Symbol, LoopFact> loops;       ///< by loop variable
+  std::vector<LoopFact> whole;            ///< axes without a loop that reach outside of their index
   Facts real;                             ///< what every lane of a tile satisfies
   Facts meant;                            ///< what holds for elements inside the extents
   std::vector<kernel::Workspace> states;  ///< partial states of a split that this kernel writes
@@ -33,7 +35,7 @@ struct BuiltKernel {
 };
 
 [[nodiscard]] Result<BuiltKernel> build_tile_kernel(const TilePlan&, int nest, const std::map<Symbol, std::int64_t>& fixed,
-                                                    Symbol kernel_name);
+                                                    Symbol kernel_name, const Target&);
 
 /// The program's fixed dimensions as numbers, folded and simplified where it is index arithmetic.
 [[nodiscard]] Expr fold_dims(Expr, const std::map<Symbol, std::int64_t>& fixed);

@@ -6,6 +6,7 @@
 
 #include "ir/comparison.hpp"
 #include "passes/tile_scope.hpp"
+#include "passes/whole_rows.hpp"
 
 namespace fathom::passes {
 namespace {
@@ -92,16 +93,27 @@ const IndexBinding& TileEmitter::binding(Symbol name) {
     return nothing;
   }
   IndexBinding bound{lower_uniform(axis->lo), Symbol(), lower_uniform(axis->lo), lower_uniform(axis->hi)};
-  const Expr extent = simplify_integer(bound.hi - bound.lo);
   if (!free_indices(axis->hi).empty() || !free_indices(axis->lo).empty()) {
     fail({fmt::format("The range of {} depends on another index, so it needs a loop.", name.text()),
           {name.text()},
           fmt::format("Give {} a tile.", name.text())});
     return nothing;
   }
-  bound.axis = axis_for(name, extent);
+  bound.axis = whole_axis(name, bound);
   bindings_[name] = bound;
   return bindings_[name];
+}
+
+/// The axis of an index without a loop. It is rounded up to what the target divides; what lies outside has fills and masks, as in a loop.
+Symbol TileEmitter::whole_axis(Symbol name, const IndexBinding& bound) {
+  const Expr extent = simplify_integer(bound.hi - bound.lo);
+  const std::optional<std::int64_t> elements = constant_integer(extent);
+  const Expr rounded = elements ? number(whole_extent(plan_.math(), name, *elements, target_)) : extent;
+  const Symbol axis = axis_for(name, rounded);
+  if (rounded == extent) return axis;
+  out_.meant.spans[index(axis)] = {number(0), extent};
+  out_.whole.push_back({axis, bound.base, bound.lo, bound.hi, rounded, Symbol(), Symbol()});
+  return axis;
 }
 
 Expr TileEmitter::lower_symbol(Expr e) {

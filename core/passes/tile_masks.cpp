@@ -265,6 +265,7 @@ class Masker {
       decide_ends(*loop, real);
       const auto fact = built_.loops.find(loop->variable);
       if (fact == built_.loops.end()) {
+        if (loop->ranges.empty()) whole_axes(*loop, meant);
         loops(loop->body, meant, real);
         continue;
       }
@@ -317,6 +318,19 @@ class Masker {
     summary_.masks += masks.masks();
     masks.apply(binary(Op::lt, simplify_integer(fact.base + index(fact.axis)), fact.hi));
     divide(loop, fact, real);
+  }
+
+  /// Axes without a loop that are longer than their index, in the loop over work items.
+  void whole_axes(For& items, const Facts& meant) {
+    for (const LoopFact& fact : built_.whole) {
+      Facts outside = meant;
+      const Expr extent = simplify_integer(fact.hi - fact.lo);
+      outside.spans[index(fact.axis)] = {extent, fact.tile};
+      Tail masks(items, fact, outside, memory_, reducers_, kinds_, fills_);
+      summary_.settled = masks.settle() && summary_.settled;
+      summary_.masks += masks.masks();
+      masks.apply(binary(Op::lt, index(fact.axis), extent));
+    }
   }
 
   /// Whole tiles first, then the one that reaches outside.

@@ -68,7 +68,7 @@ Expr unset_test(Expr unlowered, Expr lowered, const math::Program&, const kernel
 
 class TileEmitter {
  public:
-  TileEmitter(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed);
+  TileEmitter(const TilePlan& plan, int nest, const std::map<Symbol, std::int64_t>& fixed, const Target& target);
   Result<BuiltKernel> run(Symbol kernel_name);
 
  private:
@@ -106,6 +106,7 @@ class TileEmitter {
   Expr lower_anew(const math::Statement&, const std::vector<Expr>& subscripts);
   Expr load(Expr memory_read);
   const IndexBinding& binding(Symbol index);
+  Symbol whole_axis(Symbol index, const IndexBinding&);
   [[nodiscard]] std::size_t depth_of(Expr) const;
   [[nodiscard]] std::vector<Symbol> tile_axes_in(Expr) const;
   [[nodiscard]] const TileValue* find_value(Symbol statement) const;
@@ -145,6 +146,7 @@ class TileEmitter {
   const kernel::Kinds kinds_;  ///< of the program's values
   int nest_;
   const std::map<Symbol, std::int64_t>& fixed_;
+  const Target& target_;
   Names names_;
   BuiltKernel out_;
   std::vector<Scope> scopes_;

@@ -16,6 +16,7 @@ using kernel::Statement;
 using kernel::Value;
 
 const Symbol own_role = "all"_sym;
+constexpr std::int64_t bytes_of_a_chunk = 16;  // that an asynchronous copy moves
 
 /// acc[m,n] (=|+=) a[m,k] * b[k,n] on an atom.
 struct WarpProduct {
@@ -111,6 +112,7 @@ class WarpPlacer {
     summary_.results.push_back(result);
     summary_.atoms.push_back(p.atom->name.text());
     summary_.rows.insert(p.m);
+    summary_.columns.insert(p.n);
     summary_.atom_rows = std::max<std::int64_t>(summary_.atom_rows, p.atom->m);
   }
 
@@ -213,6 +215,13 @@ class WarpPlacer {
     return axes;
   }
 
+  /// Rows in memory begin at multiples of what a copy moves at once; where that is known at launch only, the launch contract says so.
+  bool has_whole_chunks(Symbol tensor) const {
+    const MemoryShape& shape = memory_.at(tensor);
+    const std::optional<std::int64_t> row = constant_integer(shape.box.back());
+    return !row || *row * size_in_bytes(shape.dtype) % bytes_of_a_chunk == 0;
+  }
+
   template <class Add>
   void ring(const Value& load, bool as_a, bool as_b, const Add& add) {
     const Symbol tile = load.targets[0].name;
@@ -226,8 +235,14 @@ class WarpPlacer {
     kernel_.channels.push_back({channel.name, Symbol(), dtype, box, number(1), own_role, own_role});
     summary_.rings.push_back(tile.text());
     add(kernel::Acquire{fill, channel});
-    add(kernel::Copy{token, {fill, axes}, load.values[0], load.otherwise, {}});
-    add(kernel::Publish{channel, {{token, false}}});
+    if (has_whole_chunks(load.values[0].name())) {
+      add(kernel::Copy{token, {fill, axes}, load.values[0], load.otherwise, {}});
+      add(kernel::Publish{channel, {{token, false}}});
+    } else {
+      summary_.stored.push_back(tile.text());
+      add(Value{{{fill, axes}}, {load.values[0]}, load.otherwise, std::nullopt, {}});
+      add(kernel::Publish{channel, {}});
+    }
     add(kernel::Receive{slot, channel});
     if (as_a) {
       Value operand;

@@ -14,7 +14,9 @@ namespace fathom::passes {
 struct WarpProducts {
   std::vector<std::string> results, atoms;  ///< of each product
   std::vector<std::string> rings;           ///< operands that are copied to shared memory
+  std::vector<std::string> stored;          ///< rings whose slots are filled by loads and stores: their rows are no whole chunks
   std::set<Symbol> rows;                    ///< axes along the rows of the products
+  std::set<Symbol> columns;                 ///< axes along their columns
   int in_loops = 0;                         ///< products inside of loops over tiles
   std::int64_t atom_rows = 1;
 };

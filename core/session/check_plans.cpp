@@ -1,6 +1,7 @@
 #include "session/check_plans.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "lang/lang.hpp"
@@ -13,11 +14,14 @@ constexpr std::int64_t miniature_tile = 4;
 
 std::int64_t number_of(const std::string& choice) { return std::max<std::int64_t>(1, std::strtoll(choice.c_str(), nullptr, 10)); }
 
+/// A row without a loop: it is as long as the shape says.
+bool is_whole(const Decision& decision) { return decision.choice == "whole"; }
+
 /// The smallest tile of at least four elements that the site offers: atoms and lanes may ask for multiples. Never above the plan's own.
 std::int64_t miniature_of(const Decision& decision) {
-  std::int64_t smallest = number_of(decision.choice);
+  std::int64_t smallest = is_whole(decision) ? std::numeric_limits<std::int64_t>::max() : number_of(decision.choice);
   for (const Alternative& each : decision.alternatives) {
-    const std::int64_t tile = number_of(each.choice);
+    const std::int64_t tile = number_of(each.choice);  // 1 where it is none
     if (!each.refused && tile >= miniature_tile) smallest = std::min(smallest, tile);
   }
   return smallest;
@@ -56,7 +60,7 @@ std::vector<TiledDim> tiled_dims(const Compilation& compilation, bool miniature)
   for (const Decision& decision : compilation.record.decisions) {
     if (decision.kind != "tile") continue;
     const auto dimension = dim_of_index(program, index_of_site(decision.site));
-    const std::int64_t tile = miniature ? miniature_of(decision) : number_of(decision.choice);
+    const std::int64_t tile = miniature || is_whole(decision) ? miniature_of(decision) : number_of(decision.choice);
     if (!dimension) continue;
     const auto same = std::find_if(tiled.begin(), tiled.end(), [&](const TiledDim& each) { return each.dim == *dimension; });
     if (same == tiled.end()) tiled.push_back({*dimension, tile});
@@ -83,7 +87,7 @@ Trace miniature_trace(const Compilation& compilation) {
   for (TraceEntry& entry : trace.entries) {
     const auto decision = std::find_if(compilation.record.decisions.begin(), compilation.record.decisions.end(),
                                        [&](const Decision& each) { return each.site == entry.site; });
-    if (decision == compilation.record.decisions.end() || decision->kind != "tile") continue;
+    if (decision == compilation.record.decisions.end() || decision->kind != "tile" || is_whole(*decision)) continue;
     entry.choice = std::to_string(miniature_of(*decision));
   }
   return trace;

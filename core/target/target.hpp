@@ -64,6 +64,7 @@ struct Target {
   bool registers_move = false;    ///< groups give registers to others while they run
   bool copies_beside = false;     ///< threads copy 16 bytes from memory to shared memory without waiting for them (cp.async)
   bool loads_matrices = false;    ///< a warp reads fragments of 16-bit numbers from shared memory as matrices of 8 x 8 (ldmatrix)
+  bool starts_early = false;      ///< a kernel may be there before the one in front of it has ended, and waits for it by itself
   std::vector<Symbol> spaces;
   std::vector<MatrixAtom> atoms;
   Rates rates;

@@ -234,7 +234,7 @@ Target sm_90a() {
   target.rates.vector_flops = 128 * 132 * clock;  // 128 f32 lanes a processor
   target.rates.memory_bytes = 4.57e12;            // a stream of reads, measured on an H200: 4574..4647 GB/s
   target.shared_bytes = 232448;                   // 227 KiB a block (CUDA programming guide, compute capability 9.0)
-  target.copy_engine = target.registers_move = true;
+  target.copy_engine = target.registers_move = target.starts_early = true;
   target.atoms = wgmma_rows();
   for (const MatrixAtom& atom : mma_sync_rows()) target.atoms.push_back(atom);
   return target;

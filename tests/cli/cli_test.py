@@ -19,6 +19,12 @@ SMALL = ["--dim", "B=1", "--dim", "H=1", "--dim", "S=24", "--dim", "T=40", "--di
 TINY = "dim N = 40\noperator total(x: f32[N]) -> (y: f32)\n{\n  y = sum[i](x[i])\n}\n"
 TWO = TINY + "operator largest(x: f32[N]) -> (y: f32)\n{\n  y = max[i](x[i])\n}\n"
 BROKEN = "dim N = 40\noperator total(x: f32[N]) -> (y: f32)\n{\n  y = sum[i](z[i])\n  w = nothing(3)\n}\n"
+WIDE_PRODUCT = """dim M = 64, N = 64, K = 64
+operator product(a: f64[M, K], b: f64[K, N]) -> (y: f64[M, N])
+{
+  y[i,j] = sum[k](a[i,k] * b[k,j])
+}
+"""  # no atom of a warp computes in f64
 
 
 def fathom(*arguments, cwd=None, env=None):
@@ -114,7 +120,7 @@ class Usage(Contract):
 
     def test_messages_say_who_speaks(self):
         for arguments in (("compile", "softmax", "--emit", "poem"), ("export", "softmax", "--as", "pdf"), ("compile", "softmax", "--dim", "x"),
-                          ("run", "softmax", "--threads", "0"), ("compile", "matmul_bias_gelu", "--target", "sm_80", "--dim", "N=100")):
+                          ("run", "softmax", "--threads", "0"), ("compile", self.file("wide.fathom", WIDE_PRODUCT), "--target", "sm_80")):
             self.assertRegex(fathom(*arguments).stderr, r"(?m)^fathom( \w+)?: ", arguments)
 
     def test_threads_are_few_and_some(self):
@@ -373,10 +379,11 @@ class Levels(Contract):
         self.assertIn("place", diff)
 
     def test_a_level_that_a_target_does_not_reach(self):
-        done = fathom("compile", "matmul_bias_gelu", "--target", "sm_80", "--dim", "N=100", "--emit", "tile")
+        wide = self.file("wide.fathom", WIDE_PRODUCT)
+        done = fathom("compile", wide, "--target", "sm_80", "--emit", "tile")
         self.assertEqual(done.returncode, 0)
         for level in ("kernel", "code"):
-            done = fathom("compile", "matmul_bias_gelu", "--target", "sm_80", "--dim", "N=100", "--emit", level)
+            done = fathom("compile", wide, "--target", "sm_80", "--emit", level)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn("sm_80", done.stderr)
 

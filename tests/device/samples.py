@@ -40,6 +40,16 @@ def random(dtype, *shape, scale=1.0):
     return (torch.randn(*shape, device="cuda") * scale).to(dtype)
 
 
+def contract_breakers(x):
+    """What a launcher has to refuse: another rank, another extent, other strides, an address that is not aligned."""
+    yield "another rank", x[None]
+    yield "another extent", torch.cat([x, x])[: x.shape[0] + 1]
+    if x.dim() > 1 and x.shape[-1] > 1 and x.shape[-2] > 1:
+        yield "other strides", torch.empty(x.shape[:-2] + (x.shape[-1], x.shape[-2]), device="cuda", dtype=x.dtype).transpose(-1, -2)
+    whole = torch.empty(x.numel() + 1, device="cuda", dtype=x.dtype)
+    yield "an address that is not aligned", whole[1:].view(x.shape)
+
+
 def rows(dtype, d):
     return random(dtype, d["R"], d["C"], scale=2)
 
@@ -138,11 +148,16 @@ for source in sorted(folder.glob("*.cu")):
             torch.cuda.synchronize()
             if not all(torch.equal(f, r) for f, r in zip(first, results)):
                 faults.append("graph")
+        first_input = next(x for x in inputs if isinstance(x, torch.Tensor) and x.dim() > 0)
+        for what, bad in contract_breakers(first_input):
+            replaced = [bad if x is first_input else x for x in inputs]
+            if not call(launch, [*replaced, *results], run_time):
+                faults.append(f"takes {what}")
         times = ("", "") if quick else (f"{microseconds(run):.1f}", f"{microseconds(peer):.1f}")
         table.append((source.stem, ", ".join(faults) or "ok", f"{max(errors):.1e}", registers, spills, *times))
     except RuntimeError as error:
         table.append((source.stem, str(error)[:150], "", "", "", "", ""))
-print(torch.cuda.get_device_name())
+print(torch.cuda.get_device_name(), folder.name)
 print(f"{'sample':26} {'':8} {'error':>8} {'regs':>5} {'spill':>6} {'us':>9} {'peer us':>9}")
 for row in table:
     print(f"{row[0]:26} {row[1]:8} {row[2]:>8} {row[3]:>5} {row[4]:>6} {row[5]:>9} {row[6]:>9}")

@@ -2,7 +2,7 @@
 """Kernels of example texts on a GPU: compiles each printed .cu of a folder, runs it against f64 references of PyTorch and beside its own
 operators, prints a table. Works on any machine with nvcc, a GPU and PyTorch:
 
-    texts.py FOLDER            # FOLDER has softmax_rows.cu, layernorm.cu, attention_*.cu, as tests/gpu prints them
+    texts.py FOLDER [NAME …]   # FOLDER has softmax_rows.cu, layernorm.cu, attention_*.cu, decode_*.cu, as tests/gpu prints them; NAME: only these
 """
 import ctypes
 import pathlib
@@ -13,7 +13,7 @@ import torch
 import launch as device
 from launch import call, microseconds, must
 
-folder = pathlib.Path(sys.argv[1])
+folder, only = pathlib.Path(sys.argv[1]), sys.argv[2:]
 
 
 def compiled(name, module):
@@ -76,13 +76,47 @@ def attention(name):
             print("not the same bits twice:", name, heads, length)
 
 
+def decode(name):
+    """One query a head; keys behind the length of a sequence are not read: they are NaN here."""
+    launch = compiled(name, "decode")
+    scale = 128 ** -0.5
+    cases = [(2, 4, 8, 4096, [4096, 4096]), (2, 4, 8, 4096, [4001, 1234]), (3, 4, 5, 700, [700, 0, 129]), (1, 1, 1, 1, [1]), (4, 2, 8, 130, [0, 1, 127, 130]),
+             (16, 8, 4, 8192, [8192] * 16)]
+    for batch, heads, group, length, lengths in cases:
+        q = torch.randn(batch, heads, group, 128, device="cuda", dtype=torch.bfloat16)
+        k, v = (torch.randn(batch, heads, length, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+        there = torch.arange(length, device="cuda")[None, :] < torch.tensor(lengths, device="cuda")[:, None]
+        scores = torch.einsum("bhgd,bhjd->bhgj", q.double(), k.double()) * scale
+        p = torch.softmax(scores.masked_fill(~there[:, None, None, :], float("-inf")), -1).nan_to_num()
+        expected = torch.einsum("bhgj,bhjd->bhgd", p, v.double())
+        whole = bool(there.all())
+        mask = None if whole else there[:, None, None, :]
+        sdpa = lambda: torch.nn.functional.scaled_dot_product_attention(q.reshape(batch, -1, 1, 128), k, v, attn_mask=mask, enable_gqa=True)
+        hidden = [t.masked_fill(~there[:, None, :, None], float("nan")) for t in (k, v)]
+        sizes = torch.tensor(lengths, device="cuda", dtype=torch.int32)
+        for parts in [1, 4, 8]:
+            o = torch.full_like(q, float("nan"))
+            count, base_2 = ctypes.c_int(parts), ctypes.c_float(scale * 1.4426950408889634)
+            run = lambda: must(call(launch, [q, *hidden, sizes, count, base_2, o], [batch, heads, group, length]))
+            run()
+            torch.cuda.synchronize()
+            first = o.clone()
+            o.fill_(float("nan"))
+            run()  # the counters are where they were
+            report(f"{name[7:]} {batch}x{heads}x{group}x{length} SP {parts}", o, expected, run, sdpa, "sdpa")
+            if not torch.equal(first, o):
+                print("not the same bits twice:", name, batch, heads, group, length, parts)
+
+
 print(torch.cuda.get_device_name(), "driver", torch.cuda.driver_version() if hasattr(torch.cuda, "driver_version") else "?")
-softmax()
-layernorm()
-attention("attention_sm80")
+texts = {"softmax_rows": softmax, "layernorm": layernorm, "attention_sm80": lambda: attention("attention_sm80"), "decode_last_arriver": lambda: decode("decode_last_arriver"),
+         "decode_two_kernels": lambda: decode("decode_two_kernels")}
 if torch.cuda.get_device_capability()[0] == 9:
-    attention("attention_sm90a")
-print(f"{'case':28} {'':6} {'error':>8} {'us':>9} {'peer us':>9}")
+    texts["attention_sm90a"] = lambda: attention("attention_sm90a")
+for name, run_it in texts.items():
+    if not only or name in only:
+        run_it()
+print(f"{'case':40} {'':6} {'error':>8} {'us':>9} {'peer us':>9}")
 for row in rows:
-    print(f"{row[0]:28} {row[1]:6} {row[2]:>8} {row[3]:>9} {row[4]:>9} {row[5]}")
+    print(f"{row[0]:40} {row[1]:6} {row[2]:>8} {row[3]:>9} {row[4]:>9} {row[5]}")
 sys.exit(any(row[1] != "ok" for row in rows))

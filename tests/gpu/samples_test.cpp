@@ -23,6 +23,17 @@ const std::vector<Sample>& samples() {
       {"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 70}, {"T", 130}}, {}},
       {"matmul_bias_gelu", {{"M", 70}, {"N", 128}, {"K", 96}}, {{"f32", "f16"}}},
       {"matmul_bias_gelu", {{"M", 70}, {"N", 128}, {"K", 96}}, {}},
+      // Rows of a warp, of several warps, and with a tail; extents that no atom divides.
+      {"softmax", {{"R", 9}, {"C", 40}}, {}},
+      {"softmax", {{"R", 3}, {"C", 5000}}, {{"f32", "f16"}}},
+      {"layernorm", {{"R", 3}, {"C", 1100}}, {}},
+      {"rmsnorm", {{"R", 6}, {"C", 1001}}, {}},
+      {"logsumexp", {{"R", 2}, {"C", 2000}}, {{"f32", "bf16"}}},
+      {"matmul_bias_gelu", {{"M", 70}, {"N", 100}, {"K", 100}}, {{"f32", "f16"}}},
+      {"matmul_bias_gelu", {{"M", 20}, {"N", 50}, {"K", 36}}, {}},
+      {"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 40}, {"T", 50}, {"D", 80}}, {{"f32", "bf16"}}},
+      {"attention_nomask", {{"B", 1}, {"H", 1}, {"S", 40}, {"T", 50}, {"D", 20}}, {}},
+      {"attention", {{"B", 1}, {"H", 2}, {"Hk", 1}, {"S", 50}, {"T", 50}, {"D", 96}}, {}},
   };
   return *all;
 }
@@ -69,14 +80,16 @@ TEST(SamplesInLanes, are_right_whatever_is_chosen_for_warps_and_stages) {
                           {"matmul_bias_gelu", {{"M", 64}, {"N", 64}, {"K", 640}}, {}}};
   int tried = 0;
   for (const Sample& s : small) {
-    const auto usual = compiled(s, "sm_80");
+    Trace rows;  // one tile of rows a warp: operands that are computed have a form for that only
+    if (std::string(s.name) == "attention_nomask") rows.entries = {{"o/i/tile", "16", false, Origin::by_user}};
+    const auto usual = compiled(s, "sm_80", rows);
     ASSERT_TRUE(usual);
     for (const Decision& d : usual->record.decisions) {
       if (d.kind != "warps" && d.kind != "stages") continue;
       for (const Alternative& each : d.alternatives) {
         if (each.choice == d.choice || each.refused) continue;
-        Trace trace;
-        trace.entries = {{d.site, each.choice, false, Origin::by_user}};
+        Trace trace = rows;
+        trace.entries.push_back({d.site, each.choice, false, Origin::by_user});
         const auto c = compiled(s, "sm_80", trace);
         ASSERT_TRUE(c);
         EXPECT_EQ(fault_of(*c, "gaussian"), "") << s.name << ": " << d.site << " = " << each.choice;

@@ -97,6 +97,7 @@ struct Program {
     kernel().name = sym("by_hand");
     kernel().threads = threads;
     kernel().workgroups = n(workgroups);
+    module.kernels.resize(made.kernels.size());
   }
 };
 

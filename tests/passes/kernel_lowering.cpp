@@ -39,13 +39,89 @@ std::size_t products_in(const Lowered& lowered) {
 
 TEST(LowerToKernel, a_product_that_no_atom_of_a_warp_takes_is_refused_and_its_tiles_stay) {
   for (const char* target : {"sm_80", "sm_90a"}) {
-    const Lowered lowered = lower(read_sample("matmul_bias_gelu"), {{"M", 70}, {"N", 100}, {"K", 96}}, {}, target);
+    std::string text = read_sample("matmul_bias_gelu");
+    for (std::size_t at = 0; (at = text.find("f32[", at)) != std::string::npos; ++at) text.replace(at, 3, "f64");
+    const Lowered lowered = lower(text, {{"M", 70}, {"N", 100}, {"K", 96}}, {}, target);
     ASSERT_FALSE(lowered.levels.empty());
     EXPECT_EQ(lowered.levels.back().level, Level::tile);
     bool named = false;
     for (const Refusal& r : lowered.record.refusals) named = named || (r.reason.find(target) != std::string::npos && !r.hint.empty());
     EXPECT_TRUE(named);
   }
+}
+
+TEST(LowerToKernel, what_atoms_do_not_divide_is_rounded_up_and_filled) {
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    const Lowered product = lower(read_sample("matmul_bias_gelu"), {{"M", 70}, {"N", 100}, {"K", 100}}, {}, target);
+    EXPECT_EQ(products_in(product), 1U) << target;
+    EXPECT_NE(print(product.last(Level::kernel)).find("axis j = j:104"), std::string::npos) << print(product.last(Level::kernel));
+    expect_right(product, "gaussian");
+    const Lowered heads = lower(read_sample("attention_nomask"), {{"B", 1}, {"H", 1}, {"S", 33}, {"T", 40}, {"D", 20}}, {}, target);
+    EXPECT_EQ(products_in(heads), 2U) << target;
+    for (const char* family : {"gaussian", "large", "one-hot"}) expect_right(heads, family);
+  }
+}
+
+/// Loads of main memory in a kernel's text.
+std::size_t loads_of(const std::string& text, const std::string& tensor) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find("= " + tensor + "[", at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+TEST(LowerToKernel, rows_that_fit_the_registers_of_a_workgroup_are_loaded_once) {
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    for (const char* sample : {"softmax", "rmsnorm", "layernorm", "logsumexp"}) {
+      for (const std::int64_t columns : {100, 1000, 2048}) {
+        const Lowered lowered = lower(read_sample(sample), {{"R", 9}, {"C", columns}}, {{"y/j/tile", "whole"}}, target);
+        EXPECT_TRUE(lowered.record.refusals.empty()) << lowered.record.refusals.front().reason;
+        const kernel::Module& m = lowered.last(Level::kernel).module();
+        EXPECT_EQ(m.kernels.size(), 1U) << sample;
+        EXPECT_TRUE(m.workspaces.empty()) << sample;
+        EXPECT_EQ(loads_of(kernel::print(m), "x"), 1U) << kernel::print(m);
+        for (const char* family : {"gaussian", "large", "one-hot"}) expect_right(lowered, family);
+      }
+    }
+  }
+}
+
+TEST(LowerToKernel, whole_rows_are_a_choice) {
+  const Lowered by_default = lower(read_sample("softmax"), {}, {}, "sm_80");
+  EXPECT_EQ(by_default.last(Level::kernel).module().kernels.size(), 1U);
+  const Lowered in_loops = lower(read_sample("softmax"), {{"R", 40}, {"C", 600}}, {{"y/i/tile", "16"}, {"y/j/tile", "128"}}, "sm_80");
+  EXPECT_EQ(in_loops.last(Level::kernel).module().kernels.size(), 2U);
+  expect_right(in_loops, "gaussian");
+  const auto refused = [](const Lowered& lowered) {
+    return lowered.record.refusals.empty() ? std::string() : lowered.record.refusals.front().reason;
+  };
+  const Lowered many = lower(read_sample("softmax"), {}, {{"y/i/tile", "16"}, {"y/j/tile", "whole"}}, "sm_80");
+  EXPECT_NE(refused(many).find("16 rows of 4096 elements would take 256 registers of a thread."), std::string::npos);
+  EXPECT_EQ(many.last(Level::kernel).module().kernels.size(), 2U) << "the tiles of the plan in loops stand";
+  const Lowered long_row = lower(read_sample("softmax"), {{"C", 65536}}, {{"y/j/tile", "whole"}}, "sm_80");
+  EXPECT_NE(refused(long_row), "") << "128 registers of 512 threads";
+  const Lowered elsewhere = lower(read_sample("softmax"), {}, {{"y/j/tile", "whole"}}, "x86-64");
+  EXPECT_NE(refused(elsewhere), "") << "no warps";
+}
+
+TEST(LowerToKernel, rows_of_any_reducer_stay_whole) {
+  const std::string text = R"(dim R = 40, C = 384
+reducer norm(x) {
+  state big = 0, sum = 0
+  lift (abs(x), where(x == 0, 0, 1))
+  combine (max(big, big'), where(big == 0, 0, sum * (big / max(big, big')) ^ 2) + where(big' == 0, 0, sum' * (big' / max(big, big')) ^ 2))
+  result length = big * sqrt(sum)
+}
+operator unit_rows(x: f32[R, C], w: f32[C]) -> (y: f32[R, C])
+{
+  n[i] = norm[j](x[i,j] + w[j])
+  y[i,j] = (x[i,j] + w[j]) / n[i]
+}
+)";
+  const Lowered lowered = lower(text, {}, {}, "sm_80");
+  const kernel::Module& m = lowered.last(Level::kernel).module();
+  EXPECT_EQ(m.kernels.size(), 1U) << kernel::print(m);
+  EXPECT_EQ(loads_of(kernel::print(m), "x"), 1U) << kernel::print(m);
+  expect_right(lowered, "gaussian");
 }
 
 TEST(LowerToKernel, targets_with_warps_get_rings_atoms_and_loads_ahead) {

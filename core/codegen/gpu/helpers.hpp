@@ -22,6 +22,8 @@ struct Helper {
 [[nodiscard]] const std::vector<Helper>& hip_helpers();
 /// Of kernels with roles: barriers, the copy engine, products of a warpgroup.
 [[nodiscard]] const std::vector<Helper>& asynchronous_helpers();
+/// Of what lanes, workgroups and kernels do together.
+[[nodiscard]] const std::vector<Helper>& cooperation_helpers();
 /// The function that an asynchronous atom is called by.
 [[nodiscard]] std::string product_of_warpgroup(const MatrixAtom&);
 /// The texts of these helpers and of what they need, in the order of the table.

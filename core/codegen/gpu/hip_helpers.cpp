@@ -215,6 +215,44 @@ __device__ inline void wait_for_workgroup() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 )"},
+      {"wait_for_warp", {}, R"(// All lanes of the wave are here, and see what the others have written.
+__device__ inline void wait_for_warp() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
+)"},
+      {"fence_device", {}, R"(// What this thread has written is seen by whoever sees what it writes from here on.
+__device__ inline void fence_device() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
+)"},
+      {"load_fresh", {}, R"(// What other workgroups have stored while this kernel was there.
+template <class T>
+__device__ inline T load_fresh(const T* from) {
+  if constexpr (sizeof(T) == 8) {
+    return __builtin_bit_cast(T, __hip_atomic_load(reinterpret_cast<const unsigned long long*>(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT));
+  } else if constexpr (sizeof(T) == 4) {
+    return __builtin_bit_cast(T, __hip_atomic_load(reinterpret_cast<const unsigned*>(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT));
+  } else {
+    return __builtin_bit_cast(T, __hip_atomic_load(reinterpret_cast<const unsigned short*>(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT));
+  }
+}
+)"},
+      {"atomic_add", {}, R"(// Adds; returns what was there. So do the two others.
+template <class Int>
+__device__ inline Int atomic_add(Int* place, Int x) {
+  return __hip_atomic_fetch_add(place, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+)"},
+      {"atomic_max", {}, R"(template <class Int>
+__device__ inline Int atomic_max(Int* place, Int x) {
+  return __hip_atomic_fetch_max(place, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+)"},
+      {"atomic_min", {}, R"(template <class Int>
+__device__ inline Int atomic_min(Int* place, Int x) {
+  return __hip_atomic_fetch_min(place, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+)"},
       {"swizzled_column",
        {},
        R"(// Where a column lies in its row of shared memory: chunks of 16 bytes are exchanged, so that eight rows of a chunk are in different banks.

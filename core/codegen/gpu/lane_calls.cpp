@@ -27,6 +27,7 @@ std::optional<Lanes> LaneProcess::call(Expr e, const Mask& mask) {
     return std::nullopt;
   }
   if (act(e, mask)) return std::nullopt;
+  if (auto together = cooperation(e, mask)) return *together;
   if (e.args().empty()) {
     auto own_number_of = own_number(name);
     if (!own_number_of) fault("there is no helper function `" + name + "`");
@@ -34,6 +35,7 @@ std::optional<Lanes> LaneProcess::call(Expr e, const Mask& mask) {
   }
   if (name == "increment_wrapping") return increment_wrapping(e, mask);
 
+  if (auto together = cooperation(e, mask)) return *together;
   std::vector<Lanes> args;
   for (const Expr arg : e.args()) args.push_back(value(arg, mask));
   Lanes made{args[0].type, std::vector<double>(lanes_, 0)};

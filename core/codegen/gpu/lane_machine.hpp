@@ -96,6 +96,9 @@ struct LaneLaunch {
   std::uint64_t seed = 0;
 };
 
+/// Does the launch condition hold? Over dimensions and scalars.
+[[nodiscard]] bool launched(Expr when, const DimValues& dims);
+
 class LaneProcess;
 
 class LaneWorkgroup {

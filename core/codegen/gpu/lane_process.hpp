@@ -90,7 +90,8 @@ class LaneProcess {
   void write_cell(SharedCells& memory, std::int64_t at, std::size_t lane, double x) { workgroup_.write(memory, at, first_ + lane, x); }
   // helper functions
   std::optional<Lanes> call(Expr e, const Mask& mask);
-  bool act(Expr e, const Mask& mask);  ///< a function without a value
+  bool act(Expr e, const Mask& mask);                                         ///< a function without a value
+  std::optional<std::optional<Lanes>> cooperation(Expr e, const Mask& mask);  ///< lane_cooperation.cpp; absent: another function
   std::optional<Lanes> own_number(const std::string& name) const;
   Lanes of_warp(const std::string& name, const std::vector<Lanes>& args, const Mask& mask);
   void own_function(const ThreadFunction& f, Expr e, const Mask& mask);

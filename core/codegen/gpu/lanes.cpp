@@ -122,7 +122,10 @@ Result<LaneTensors> run_lanes(const ThreadModule& made, const kernel::Module& mo
   LaneArguments all;
   try {
     all = arguments_of(module, inputs, options);
-    for (const ThreadKernel& k : made.kernels) run_kernel(made, k, all, options, steps);
+    for (std::size_t number = 0; number < made.kernels.size(); ++number) {
+      const Expr when = module.kernels[number].when;
+      if (!when || launched(when, all.dims)) run_kernel(made, made.kernels[number], all, options, steps);
+    }
     for (const kernel::Workspace& w : module.workspaces) {
       for (const double x : all.tensors.at(w.name)->cells)
         if (w.zero && x != 0) fault("the workspace `" + w.name.text() + "` is not 0 again behind the launch");

@@ -109,6 +109,12 @@ class Launcher {
     line(indent + "  " + refuse);
     line(indent + "}");
   }
+  /// Workspaces go back, and the next launch does not find this one's error.
+  [[nodiscard]] std::vector<std::string> with_error_taken() const {
+    std::vector<std::string> lines = taken_;
+    lines.emplace_back("cudaGetLastError();");
+    return lines;
+  }
   std::string order() const {
     std::string all;
     for (const auto* list : {&module_.params, &module_.results})
@@ -160,7 +166,17 @@ class Launcher {
       elements += " * (" + extent + ")";
     }
     check(fmt::format("{}.data == nullptr && {} > 0", argument, elements), name + " is null");
-    line(fmt::format("  const unsigned long long address_of_{} = reinterpret_cast<unsigned long long>({}.data);", name, argument));
+    if (asks_for_address(p.name))
+      line(fmt::format("  const unsigned long long address_of_{} = reinterpret_cast<unsigned long long>({}.data);", name, argument));
+  }
+  /// The launch contract, or a map of the copy engine.
+  [[nodiscard]] bool asks_for_address(Symbol tensor) const {
+    bool found = false;
+    for (const kernel::Require& r : module_.requires_)
+      visit(r.condition, [&](Expr part) { found = found || (part.is(Op::read) && part.name() == tensor); });
+    for (const ThreadKernel& k : made_.kernels)
+      for (const TensorMap& map : k.maps) found = found || map.tensor == tensor;
+    return found;
   }
   static Type host_type(DType dtype) {
     return dtype == DType::i64       ? Type::i64
@@ -203,7 +219,9 @@ class Launcher {
     }
     const std::string& name = k.name.text();
     if (bytes > 0 && bytes + fixed > without_asking)
-      line(fmt::format("{}    cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", indent, name, bytes));
+      check(fmt::format("cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {}) != cudaSuccess", name, bytes),
+            fmt::format("{} needs {} bytes of shared memory, more than this machine has", name, bytes), with_error_taken(),
+            indent + "    ");
     if (k.resident_only) {
       line(fmt::format("{}    int device = 0, processors = 0, at_once = 0;  // workgroups that are there together", indent));
       line(fmt::format("{}    cudaGetDevice(&device);", indent));
@@ -213,8 +231,23 @@ class Launcher {
       line(fmt::format("{0}    const long long workgroups = resident > 0 && resident < workgroups_of_{1} ? resident : workgroups_of_{1};",
                        indent, name));
     }
-    line(fmt::format("{0}    {1}<<<static_cast<unsigned>({5}), {2}, {3}, on>>>({4});", indent, name, k.threads, bytes, arguments,
-                     k.resident_only ? "workgroups" : "workgroups_of_" + name));
+    const std::string workgroups = k.resident_only ? "workgroups" : "workgroups_of_" + name;
+    if (k.early) {
+      line(fmt::format("{}    cudaLaunchAttribute early[1];  // its threads wait for the kernel in front by themselves", indent));
+      line(fmt::format("{}    early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;", indent));
+      line(fmt::format("{}    early[0].val.programmaticStreamSerializationAllowed = 1;", indent));
+      line(fmt::format("{}    cudaLaunchConfig_t launch = {{}};", indent));
+      line(fmt::format("{}    launch.gridDim = dim3(static_cast<unsigned>({}));", indent, workgroups));
+      line(fmt::format("{}    launch.blockDim = dim3({});", indent, k.threads));
+      line(fmt::format("{}    launch.dynamicSmemBytes = {};", indent, bytes));
+      line(fmt::format("{}    launch.stream = on;", indent));
+      line(fmt::format("{}    launch.attrs = early;", indent));
+      line(fmt::format("{}    launch.numAttrs = 1;", indent));
+      line(fmt::format("{}    cudaLaunchKernelEx(&launch, {}, {});", indent, name, arguments));
+    } else {
+      line(fmt::format("{0}    {1}<<<static_cast<unsigned>({5}), {2}, {3}, on>>>({4});", indent, name, k.threads, bytes, arguments,
+                       workgroups));
+    }
     line(indent + "  }");
     if (from.when) line("  }");
   }

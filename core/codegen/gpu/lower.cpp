@@ -71,6 +71,8 @@ void KernelLowering::parameters() {
       scalars_[name] = {symbol(own), type_of(dtype)};
     } else {
       memories_[name] = {own, dtype, extents, true, name};
+      memories_[name].fresh = others_store_.count(name) > 0;
+      result_.parameters.back().alone = !memories_[name].fresh;
     }
   };
   for (const math::Dimension& d : module_.dims) {
@@ -90,6 +92,7 @@ void KernelLowering::parameters() {
 
 ThreadKernel KernelLowering::run() {
   kinds_ = kernel::infer_kinds(module_, kernel_);
+  find_what_others_store();
   parameters();
   result_.name = names_.fresh(kernel_.name.text());
   plan_processes();
@@ -98,6 +101,9 @@ ThreadKernel KernelLowering::run() {
   declare_buffers();
   set_up();
   for (Process& p : processes_) role(p);
+  std::int64_t bytes = 0;
+  (void)dynamic_offsets(result_, bytes);
+  result_.alone_on_processor = processes_.size() > 1 || 2 * bytes > target_.shared_bytes;
   return result_;
 }
 
@@ -150,9 +156,10 @@ void KernelLowering::statement(const kernel::Statement& s) {
 }
 
 void KernelLowering::lower_statement(const kernel::Statement& s) {
-  const auto not_yet = [&](const char* what) {
-    refused(std::string(what) + " has no form on this target yet: `" + kernel::print(s) + "`", {kernel::print(s)});
-  };
+  meet_other_kernels(s);
+  if (stores_once(s)) return lower_once(s);
+  const int apart = parts_groups(s) ? 1 : 0;
+  apart_ += apart;
   std::visit(Overloaded{
                  [&](const kernel::Value& v) { lower_value(v); },
                  [&](const kernel::Let& l) { lower_let(l); },
@@ -168,9 +175,10 @@ void KernelLowering::lower_statement(const kernel::Statement& s) {
                  [&](const kernel::Release& r) { lower_release(r); },
                  [&](const kernel::Take& t) { lower_take(t); },
                  [&](const kernel::Pass& p) { lower_pass(p); },
-                 [&](const kernel::Atomic&) { not_yet("an atomic"); },
+                 [&](const kernel::Atomic& a) { lower_atomic(a); },
              },
              s.op);
+  apart_ -= apart;
 }
 
 void KernelLowering::lower_let_as(const kernel::Let& l, Symbol name) {
@@ -244,14 +252,18 @@ void KernelLowering::lower_if(const kernel::If& i) {
   if (known != tiles_.end()) at.layout = known->second.layout;
   Branch branch;
   branch.condition = converted(element(condition, at), Type::boolean).expr;
+  ++conditions_;
   branch.then = inside([&] { block(i.body); });
+  --conditions_;
   emit({branch});
 }
 
 void KernelLowering::lower_when(const kernel::When& w) {
   Branch branch;
   branch.condition = converted(element(w.condition, {}), Type::boolean).expr;
+  ++conditions_;
   branch.then = inside([&] { block(w.body); });
+  --conditions_;
   emit({branch});
 }
 

@@ -218,12 +218,14 @@ void KernelLowering::lower_receive(const kernel::Receive& a, std::int64_t younge
   if (r.copies) emit({Do{call_of("wait_for_copies", {number(younger)})}});
   wait_for_group();
   --r.in_flight;
+  ++r.held;
   next_slot(a.slot, r, r.taken);
 }
 
 /// Every warp says for itself that it has read.
 void KernelLowering::lower_release(const kernel::Release& release) {
   Ring& r = ring(release.channel);
+  --r.held;
   if (!r.of.between) return;
   for (const kernel::TokenUse& after : release.after) lower_await({std::nullopt, after.token, after.source_only});
   const Expr arrived = call_of("arrive", {barrier(r.of.empty, oldest_slot(r))});
@@ -234,7 +236,23 @@ void KernelLowering::lower_release(const kernel::Release& release) {
 
 // ---- copies ----
 
-/// Chunks of 16 bytes, dealt out to all threads. What lies outside becomes 0 without being read.
+/// The helper for a path: all copies of threads pass the first-level cache by (`cg`).
+const char* KernelLowering::copy_along(const kernel::Copy& c) {
+  const char* found = "copy_async";
+  for (const Symbol word : c.via) {
+    if (word.text() == "l2_evict_first") {
+      found = "copy_async_evict_first";
+    } else if (word.text() == "l2_evict_last") {
+      found = "copy_async_evict_last";
+    } else if (word.text() != "cg") {
+      refused("the copy `" + c.token.text() + "` goes by a path that copies of threads do not have: `" + word.text() + "`",
+              {c.token.text()}, "there are cg, l2_evict_first and l2_evict_last");
+    }
+  }
+  return found;
+}
+
+/// Chunks of 16 bytes, dealt out to all threads of the group. What lies outside becomes 0 without being read.
 void KernelLowering::lower_copy(const kernel::Copy& c) {
   const Memory* to = memory(c.to.name);
   const auto of = slots_of_.find(c.to.name);
@@ -256,12 +274,17 @@ void KernelLowering::lower_copy(const kernel::Copy& c) {
   std::vector<Expr> axes;
   for (const Expr s : c.to.subscripts)
     if (s.is(Op::index) || s.is(Op::tuple)) axes.push_back(s);
-  const bool zero = !fill || fill == number(0);
+  const auto is_zero = [](Expr e) { return !e || e == number(0); };
+  const bool zero = is_zero(fill) && is_zero(c.otherwise);
   const bool wide = !axes.empty() && axes.back() == c.to.subscripts.back() && zero && source->dtype == to->dtype &&
                     aligned(source->tensor, 16) && whole_chunks(*source, subscripts, axes.back(), elements);
   if (!wide)
     refused("the copy `" + c.token.text() + "` has no wide form: its rows are not whole chunks of 16 bytes by the launch contract",
             {c.token.text()}, "require that the tensor and its rows are multiples of 16 bytes");
+  const bool by_chunk = !condition || !contains(condition, axes.back());
+  if (!by_chunk)
+    refused("the condition of the copy `" + c.token.text() + "` differs within a chunk of 16 bytes: `" + fathom::print(condition) + "`",
+            {c.token.text()});
   rings_.at(of->second).copies = target_.copies_beside;
   std::int64_t chunks = 1;
   std::vector<std::int64_t> extents;
@@ -294,12 +317,12 @@ void KernelLowering::lower_copy(const kernel::Copy& c) {
       at.axes[axes[a]] = symbol(name);
       names_.release(name);
     }
-    Expr inside_it = inside_of(*source, subscripts, at);
+    Expr inside_it = condition && !c.otherwise ? Expr() : inside_of(*source, subscripts, at);  // what is masked may lie anywhere
     const auto also = [&](Expr more) { inside_it = inside_it ? binary(Op::logical_and, inside_it, more) : more; };
     if (condition) also(converted(element(condition, at), Type::boolean).expr);
     if (ahead_inside_) also(ahead_inside_);
     const Expr copy =
-        call_of(target_.copies_beside ? "copy_async" : "copy_chunk",
+        call_of(target_.copies_beside ? copy_along(c) : "copy_chunk",
                 {call_of("&", {fathom::read(to->name, {offset(*to, c.to.subscripts, at)})}),
                  call_of("&", {fathom::read(source->name, {offset(*source, subscripts, at)})}), inside_it ? inside_it : boolean(true)});
     if (rounds * threads == chunks) {

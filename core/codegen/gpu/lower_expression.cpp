@@ -132,6 +132,11 @@ bool KernelLowering::not_negative(Expr e) const {
       return not_negative(e.arg(1)) && not_negative(e.arg(2));
     case Op::cast:
       return not_negative(e.arg(0));
+    case Op::sub: {  // counted from the end
+      const auto whole = constant_integer(e.arg(0));
+      const auto most = e.arg(1).is(Op::symbol) ? most_.find(e.arg(1).name()) : most_.end();
+      return whole && most != most_.end() && most->second <= *whole;
+    }
     default:
       return false;
   }

@@ -55,7 +55,9 @@ Expr KernelLowering::offset(const Memory& m, const std::vector<Expr>& subscripts
         place = call_of("swizzled_column", {row, place, number(16 / size), number(swizzle.repeat), number(swizzle.period)});
     }
     row = place;
-    sum = d == 0 ? place : sum * extent + place;
+    sum = d == 0 || (!m.global && sum == number(0))
+              ? place
+              : (constant_integer(sum) && constant_integer(extent) ? simplify_integer(sum * extent) : sum * extent) + place;
   }
   return sum ? sum : number(0);
 }
@@ -75,6 +77,7 @@ Expr KernelLowering::inside_of(const Memory& m, const std::vector<Expr>& subscri
     const bool own_item = s == symbol(kernel_.work.variable) && constant_integer(kernel_.work.lo) == 0 &&
                           simplify_integer(kernel_.work.hi) == simplify_integer(m.extents[d]);
     if (own_item) continue;
+    if (m.global && not_negative(index_expression(s, at).expr) && is_below(without_lets(s), without_lets(m.extents[d]))) continue;
     const Expr place = index_expression(s, at).expr;
     if (const auto fixed = constant_integer(place); fixed && length && *fixed >= 0 && *fixed < *length) continue;
     if (!not_negative(place)) add(binary(Op::ge, place, number(0)));
@@ -83,11 +86,33 @@ Expr KernelLowering::inside_of(const Memory& m, const std::vector<Expr>& subscri
   return all;
 }
 
+Expr KernelLowering::without_lets(Expr e) const {
+  Substitution lets;
+  for (const auto& [name, value] : lets_) lets[symbol(name)] = value;
+  constexpr int deepest = 16;  // lets of lets
+  for (int i = 0; i < deepest; ++i) {
+    const Expr next = substitute(e, lets);
+    if (next == e) break;
+    e = next;
+  }
+  return e;
+}
+
+/// Of what is not negative, without asking: rests are below their divisors, and the work item's digits below their extents.
+bool KernelLowering::is_below(Expr e, Expr bound) const {
+  const auto equal = [](Expr a, Expr b) { return simplify_integer(a) == simplify_integer(b); };
+  if (e.is(Op::mod)) return equal(e.arg(1), bound);
+  if (e.is(Op::floordiv)) return is_below(e.arg(0), bound * e.arg(1));
+  const bool item = e == symbol(kernel_.work.variable) && constant_integer(kernel_.work.lo) == 0;
+  return item && equal(without_lets(kernel_.work.hi), bound);
+}
+
 Typed KernelLowering::load(Expr e, const Element& at) {
   const Memory& m = *memory(e.name());
   const std::vector<Expr> subscripts(e.args().begin(), e.args().end());
   const Type type = type_of(m.dtype);
-  const Typed value{fathom::read(m.name, {offset(m, subscripts, at)}), type};
+  const Expr place = fathom::read(m.name, {offset(m, subscripts, at)});
+  const Typed value{m.fresh ? call_of("load_fresh", {call_of("&", {place})}) : place, type};
   const Expr inside = fill_ ? inside_of(m, subscripts, at) : Expr();
   if (!inside) return value;
   const Typed fill = element(fill_, at);
@@ -171,7 +196,7 @@ std::int64_t KernelLowering::vector_elements(const Memory& m, const std::vector<
 bool KernelLowering::load_vectors(const Tile& to, Expr value, Expr otherwise) {
   if (!value.is(Op::read)) return false;
   const Memory* m = memory(value.name());
-  if (m == nullptr) return false;
+  if (m == nullptr || m->fresh) return false;
   const std::vector<Expr> subscripts(value.args().begin(), value.args().end());
   const std::int64_t elements = vector_elements(*m, subscripts, to.layout);
   const bool sixteen_bits = to.type == Type::bf16 || to.type == Type::f16;

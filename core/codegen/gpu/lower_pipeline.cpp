@@ -91,10 +91,32 @@ void KernelLowering::lower_pipelined(const kernel::For& f) {
     branch.otherwise = inside([&] { prologue(last + 1); });
     emit({branch});
   };
-  prologue(0);
+  if (tags_may_be_values(f)) {
+    for (std::size_t range = 0; range < bodies.size(); ++range) {
+      const Expr inside_range = binary(Op::lt, first, ends[range]);
+      const Expr own = range == 0 ? inside_range : binary(Op::logical_and, binary(Op::ge, first, ends[range - 1]), inside_range);
+      if (!f.ranges[range].tag.empty()) scalars_[f.ranges[range].tag] = {own, Type::boolean};
+    }
+    const Expr any = binary(Op::lt, first, end);
+    const auto own = [&] {
+      trip(f, whens_by_order(f), first, {});
+      in_flight = products_in_flight_;
+    };
+    const auto known = holds(any);
+    if (known && *known) {
+      own();
+    } else if (!known) {
+      emit({Branch{any, inside(own), {}}});
+    }
+  } else {
+    prologue(0);
+  }
   products_in_flight_ = in_flight;
   for (std::size_t range = 0; range < bodies.size(); ++range) {
+    std::size_t last = range;  // ranges that do the same
+    while (last + 1 < bodies.size() && same_trips(bodies[last + 1], bodies[range])) ++last;
     kernel::For steady = f;
+    steady.ranges[range].hi = f.ranges[last].hi;
     const Expr second = simplify_integer(f.ranges[0].lo + number(1));
     const auto own = constant_integer(simplify_integer(f.ranges[range].lo)), least = constant_integer(second);
     const bool behind_first = own && least && *own >= *least;
@@ -103,6 +125,7 @@ void KernelLowering::lower_pipelined(const kernel::For& f) {
       const Expr iteration = scalars_.at(f.variable).expr;
       trip(f, by_order(bodies[range], 0, 1), iteration, iteration - number(1));
     });
+    range = last;
     if (products_in_flight_ != in_flight)
       refused("the products in flight are others at the end of a trip of the loop over `" + name + "` than at its begin", {name});
   }
@@ -120,6 +143,43 @@ void KernelLowering::lower_pipelined(const kernel::For& f) {
     products_in_flight_ = before;
   }
   scalars_.erase(f.variable);
+}
+
+bool KernelLowering::same_trips(const std::vector<kernel::Placed>& a, const std::vector<kernel::Placed>& b) {
+  const std::vector<Item> left = by_order(a, 0, 1), right = by_order(b, 0, 1);
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const Item& x, const Item& y) { return x.statement == y.statement; });
+}
+
+/// Stage 0 with its conditions on tags as they stand.
+std::vector<KernelLowering::Item> KernelLowering::whens_by_order(const kernel::For& f) {
+  std::vector<kernel::Placed> body;
+  for (const kernel::Statement& s : f.body) body.push_back({&s, s.at});
+  return by_order(body, 0, 0);
+}
+
+/// In front of the loop a condition on tags may be asked where it stands, if it only changes what is there without it.
+bool KernelLowering::tags_may_be_values(const kernel::For& f) {
+  std::set<Symbol> made;
+  for (const kernel::Carry& c : f.carry) made.insert(c.value.name);
+  bool differ = false;
+  for (const kernel::Statement& s : f.body) {
+    if (const auto* w = std::get_if<kernel::When>(&s.op)) {
+      differ = true;
+      if (!w->body.empty() && !s.at) return false;
+      for (const Symbol name : kernel::uses_of(s, {}).writes)
+        if (made.count(name) == 0) return false;
+      const bool values = std::all_of(w->body.begin(), w->body.end(),
+                                      [](const kernel::Statement& inner) { return std::holds_alternative<kernel::Value>(inner.op); });
+      if (!values) return false;
+      continue;
+    }
+    const kernel::Uses uses = kernel::uses_of(s, {});
+    made.insert(uses.writes.begin(), uses.writes.end());
+  }
+  const auto first = constant_integer(simplify_integer(f.ranges[0].lo)), end = constant_integer(simplify_integer(f.ranges[0].hi));
+  const bool one_range = first && end && *first < *end;  // then the tag is known
+  return differ && !one_range;
 }
 
 /// Where each range ends, named once: they are compared with in several places.

@@ -4,13 +4,13 @@
 #include "codegen/gpu/lowering.hpp"
 
 namespace fathom::gpu {
-namespace {
-
 std::int64_t extent_of(const std::vector<layout::Part>& parts) {
   std::int64_t product = 1;
   for (const layout::Part& part : parts) product *= part.extent;
   return product;
 }
+
+namespace {
 
 Expr address(Expr place) { return call_of("&", {place}); }
 
@@ -61,6 +61,20 @@ Expr KernelLowering::subscript_of(const kernel::Access& access, const std::vecto
   refused("`" + fathom::print(read(access.name, access.subscripts)) + "` is no matrix that an atom can take", {access.name.text()});
 }
 
+/// Unrolled; without a loop where there is one trip.
+void KernelLowering::unrolled_loop(const std::string& like, std::int64_t trips, const std::function<void(Expr)>& body) {
+  if (trips == 1) return body(number(0));
+  Loop loop;
+  loop.variable = names_.fresh(like);
+  loop.lo = number(0);
+  loop.hi = number(trips);
+  loop.unrolled = true;
+  not_negative_.insert(loop.variable);
+  loop.body = inside([&] { body(symbol(loop.variable)); });
+  names_.release(loop.variable);
+  emit({loop});
+}
+
 void KernelLowering::lower_mma(const kernel::Mma& m) {
   const MatrixAtom* atom = layout::atom_of(kernel_, m.atom, target_);
   if (atom == nullptr) refused("the target has no atom `" + m.atom.text() + "`", {m.atom.text()});
@@ -72,27 +86,15 @@ void KernelLowering::lower_mma(const kernel::Mma& m) {
   const std::int64_t tiles_m = extent_of(product.m) / atom->m, shared_by = std::min(layouts_.places.warps, tiles_m);
   const std::int64_t own_m = tiles_m / shared_by, tiles_n = extent_of(product.n) / atom->n, tiles_k = extent_of(product.k) / atom->k;
   if (shared_by < layouts_.places.warps) refused("the product `" + m.token.text() + "` has fewer rows than its warps do", {m.token.text()});
-  const auto loop_over = [&](const std::string& like, std::int64_t trips, const std::function<void(Expr)>& body) {
-    if (trips == 1) return body(number(0));
-    Loop loop;
-    loop.variable = names_.fresh(like);
-    loop.lo = number(0);
-    loop.hi = number(trips);
-    loop.unrolled = true;
-    not_negative_.insert(loop.variable);
-    loop.body = inside([&] { body(symbol(loop.variable)); });
-    names_.release(loop.variable);
-    emit({loop});
-  };
   const std::string tile_of = product.n.empty() ? "n" : product.n[0].name.text();
   const bool a_in_slot = tiles_.count(m.a.name) == 0, b_in_slot = tiles_.count(m.b.name) == 0;
   const bool halves = size_in_bytes(atom->b) == 2;
   // Steps along k that one load of matrices serves.
   const std::int64_t together = target_.loads_matrices && b_in_slot && halves && tiles_k % 2 == 0 ? 2 : 1;
   const Symbol mma(atom->name);
-  loop_over("m_tile", own_m, [&](Expr mt) {
-    loop_over(tile_of + "_tile", tiles_n, [&](Expr nt) {
-      loop_over("step", tiles_k / together, [&](Expr kk) {
+  unrolled_loop("m_tile", own_m, [&](Expr mt) {
+    unrolled_loop(tile_of + "_tile", tiles_n, [&](Expr nt) {
+      unrolled_loop("step", tiles_k / together, [&](Expr kk) {
         std::map<Symbol, Expr> begins;
         begin_at(product.m, simplify_integer(mt * number(atom->m)), begins);
         begin_at(product.n, simplify_integer(nt * number(atom->n)), begins);
@@ -177,9 +179,10 @@ void KernelLowering::load_a_into(Expr registers, const kernel::Access& a, const 
     refused("a left operand of 32 bits comes from registers: give it the layout of its atom first", {a.name.text()});
   const Expr first = own_rows(product, atom, mt);
   const Expr k = simplify_integer(step * number(atom.k)), upper = binary(Op::floordiv, lane, number(16));
-  const Expr m_place = rows_are_m ? first + binary(Op::mod, lane, number(16))
-                                  : first + binary(Op::mod, binary(Op::floordiv, lane, number(8)), number(2)) * number(8);
-  const Expr k_place = rows_are_m ? k + upper * number(8) : k + upper * number(8) + binary(Op::mod, lane, number(8));
+  const auto from_begin = [](Expr begin, Expr more) { return begin == number(0) ? more : begin + more; };
+  const Expr m_place = from_begin(first, rows_are_m ? binary(Op::mod, lane, number(16))
+                                                    : binary(Op::mod, binary(Op::floordiv, lane, number(8)), number(2)) * number(8));
+  const Expr k_place = from_begin(k, rows_are_m ? upper * number(8) : upper * number(8) + binary(Op::mod, lane, number(8)));
   const Expr from = rows_are_m ? matrix_row(a, m_axis, m_place, k_axis, k_place) : matrix_row(a, k_axis, k_place, m_axis, m_place);
   emit({Do{call_of(rows_are_m ? "load_matrices_4" : "load_matrices_4_transposed", {registers, from})}});
 }
@@ -199,20 +202,14 @@ bool KernelLowering::load_operand(const kernel::Value& v) {
   const Tile to = tile(v.targets[0].name, layouts_.of[v.targets[0].name], type_of(m->dtype));
   const kernel::Access from{value.name(), {value.args().begin(), value.args().end()}};
   const std::int64_t own_m = extent_of(product.m) / atom->m / std::min(layouts_.places.warps, extent_of(product.m) / atom->m);
-  if (own_m != 1) refused("an operand of several tiles of rows a warp has no form on this target yet", {v.targets[0].name.text()});
-  Loop loop;
-  loop.variable = names_.fresh("step");
-  loop.lo = number(0);
-  loop.hi = number(extent_of(product.k) / atom->k);
-  loop.unrolled = true;
-  not_negative_.insert(loop.variable);
-  loop.body = inside([&] {
-    std::map<Symbol, Expr> begins;
-    begin_at(product.k, symbol(loop.variable) * number(atom->k), begins);
-    load_a_into(fragment(to, begins), from, product, *atom, number(0), symbol(loop.variable));
+  unrolled_loop("m_tile", own_m, [&](Expr mt) {
+    unrolled_loop("step", extent_of(product.k) / atom->k, [&](Expr step) {
+      std::map<Symbol, Expr> begins;
+      begin_at(product.m, simplify_integer(mt * number(atom->m)), begins);
+      begin_at(product.k, simplify_integer(step * number(atom->k)), begins);
+      load_a_into(fragment(to, begins), from, product, *atom, mt, step);
+    });
   });
-  names_.release(loop.variable);
-  emit({loop});
   return true;
 }
 

@@ -43,10 +43,6 @@ KernelLowering::Reduction KernelLowering::reduction_of(Expr e) {
   r.states = e.node().result == Symbol("states");
   r.values = values_of(e);
   for (const Bound& bound : bounds_of(e)) {
-    if (bound.lo)
-      refused("a reduction over a range of its own has no form on this target yet: `" + fathom::print(e) + "`", {fathom::print(e)});
-    if (bound.index == Symbol("g") && layouts_.parts.count(bound.index) == 0)
-      refused("a reduction over the groups has no form on this target yet: `" + fathom::print(e) + "`", {fathom::print(e)});
     for (const layout::Part& part : layouts_.parts_of(index(bound.index))) r.gone.insert(part.name);
   }
   for (Expr& value : r.values) value = without_reductions(value);
@@ -90,6 +86,7 @@ layout::Layout KernelLowering::spread_layout(const Reduction& r) const {
 
 /// A value without the reduced parts, under a name that stands for the reduction.
 Expr KernelLowering::reduced(Expr e, const std::string& like) {
+  if (folds(e)) return fold_of_one(e, like);
   const Reduction r = reduction_of(e);
   const auto op = monoid_operation(*r.reducer);
   if (!op || r.values.size() != 1)
@@ -147,6 +144,13 @@ Expr KernelLowering::reduced(Expr e, const std::string& like) {
 }
 
 void KernelLowering::reduce_states(const std::vector<kernel::Access>& targets, Expr e) {
+  if (folds(e)) {
+    const Fold f = fold_of(targets, e);
+    fold(f, e, targets[0].name.text());
+    for (std::size_t c = 0; c < f.to.size(); ++c)
+      if (f.to[c].layout.digits().empty()) scalars_[targets[c].name] = {symbol(f.to[c].name), f.types[c]};
+    return;
+  }
   const Reduction r = reduction_of(e);
   const std::size_t count = r.reducer->state.size();
   std::vector<Expr> states;  // of one element

@@ -136,6 +136,8 @@ void KernelLowering::role(Process& process) {
   const auto layouts = layout::assign(kernel_, r, target_);
   if (!layouts) throw Refused{layouts.error()};
   layouts_ = *layouts;
+  varying_.emplace(module_, kernel_, r);
+  waited_ = next_started_ = false;
   const auto outer_scalars = scalars_;
   const auto outer_memories = memories_;
   scratch_used_ = false;
@@ -158,6 +160,10 @@ void KernelLowering::role(Process& process) {
     }
     const auto begin = [&] {
       for (const kernel::Let& l : module_.lets) lower_let(l);
+      if (result_.early && (kernel_.work.source != kernel::WorkSource::grid || lets_read_what_others_store())) {
+        emit({Do{call_of("wait_for_kernels_in_front", {})}});
+        waited_ = true;
+      }
       if (kernel_.work.source == kernel::WorkSource::grid) begin_item();
       for (const kernel::Turn& turn : kernel_.turns) {  // the last group gives the turn to the first
         if (turn.over != r.name || process.groups == 1) continue;
@@ -195,6 +201,21 @@ void KernelLowering::role(Process& process) {
 
 // ---- work items ----
 
+/// There is an item, so there are more than none: where all factors of their number but one cannot be below zero, that one cannot, either.
+void KernelLowering::items_exist() {
+  std::vector<Expr> factors = {kernel_.work.hi}, open;
+  while (!factors.empty()) {
+    const Expr factor = factors.back();
+    factors.pop_back();
+    if (factor.is(Op::mul)) {
+      factors.insert(factors.end(), {factor.arg(0), factor.arg(1)});
+    } else if (const Expr own = element(factor, {}).expr; !not_negative(own)) {
+      open.push_back(own);
+    }
+  }
+  if (constant_integer(kernel_.work.lo) == 0 && open.size() == 1 && open[0].is(Op::symbol)) not_negative_.insert(open[0].name());
+}
+
 /// The item of a grid: the workgroup's number.
 void KernelLowering::begin_item() {
   const Expr lo = element(kernel_.work.lo, {}).expr;
@@ -203,6 +224,8 @@ void KernelLowering::begin_item() {
   emit({Declare{{item, Type::i32, {}}, constant_integer(lo) == 0 ? block : block + lo}});
   scalars_[kernel_.work.variable] = {symbol(item), Type::i32};
   if (not_negative(lo)) not_negative_.insert(item);
+  if (const auto end = constant_integer(simplify_integer(kernel_.work.hi))) most_[item] = *end - 1;
+  items_exist();
   for (const kernel::Let& l : kernel_.lets) lower_let(l);
 }
 
@@ -214,6 +237,7 @@ void KernelLowering::work_loop(const kernel::Block& body) {
   emit({Declare{{item, Type::i32, {}}, constant_integer(lo) == 0 ? own : own + lo}});
   scalars_[kernel_.work.variable] = {symbol(item), Type::i32};
   if (not_negative(lo)) not_negative_.insert(item);
+  if (const auto end = constant_integer(hi)) most_[item] = *end - 1;
   ++loops_;
   if (kernel_.work.source == kernel::WorkSource::dynamic) {
     drawn_items(body, item, lo, hi);

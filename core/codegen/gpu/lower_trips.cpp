@@ -124,7 +124,7 @@ void KernelLowering::lower_staged(const kernel::For& f) {
   std::stable_sort(by_order.begin(), by_order.end(), [&](const auto* a, const auto* b) { return order_of[a] < order_of[b]; });
   for (const kernel::Carry& c : f.carry) define(c.value, c.initial, {});
   const Expr first = element(f.ranges[0].lo, {}).expr, end = element(f.ranges.back().hi, {}).expr;
-  const auto load_group = [&](const std::vector<const kernel::Statement*>& group, Expr iteration, const Waits& waits) {
+  const auto load_group = [&](const std::vector<const kernel::Statement*>& together, Expr iteration, const Waits& waits) {
     emit({Branch{boolean(true),
                  inside([&] {
                    const Symbol ahead = names_.fresh(name + "_ahead");
@@ -134,11 +134,11 @@ void KernelLowering::lower_staged(const kernel::For& f) {
                    ahead_inside_ = binary(Op::lt, symbol(ahead), end);
                    for (const kernel::Statement* let : lets) {
                      const auto& l = std::get<kernel::Let>(let->op);
-                     const bool used = std::any_of(group.begin(), group.end(),
+                     const bool used = std::any_of(together.begin(), together.end(),
                                                    [&](const auto* s) { return kernel::uses_of(*s, {}).reads.count(l.name) > 0; });
                      if (used) lower_let_as(l, names_.fresh(l.name.text()));
                    }
-                   for (const kernel::Statement* s : group) placed_statement(*s, waits);
+                   for (const kernel::Statement* s : together) placed_statement(*s, waits);
                    ahead_inside_ = {};
                    names_.release(ahead);
                  }),
@@ -169,7 +169,8 @@ void KernelLowering::lower_staged(const kernel::For& f) {
   // The waits are those of rings that nobody reads at the beginning.
   const bool again = loops_ > 0 || std::any_of(rings.begin(), rings.end(), [](const Ring* r) { return r->used; });
   if (again) wait_for_group();
-  for (int stage = 0; stage < last; ++stage) load_group(by_order, first == number(0) ? number(stage) : first + number(stage), {});
+  for (int stage = 0; stage < last; ++stage)
+    load_group(by_order, first == number(0) ? number(stage) : stage == 0 ? first : first + number(stage), {});
   for (std::size_t range = 0; range < bodies.size(); ++range) {
     range_loop(f, range, [&] {
       const Expr iteration = scalars_.at(f.variable).expr;
@@ -182,9 +183,9 @@ void KernelLowering::lower_staged(const kernel::For& f) {
         if (std::any_of(items.begin(), items.end(), reads_it)) lower_let_as(l, names_.fresh(l.name.text()));
       }
       for (std::size_t i = 0; i < items.size();) {
-        std::vector<const kernel::Statement*> group;
-        while (i < items.size() && items[i].load) group.push_back(items[i++].statement);
-        if (!group.empty()) load_group(group, iteration + number(last), waits);
+        std::vector<const kernel::Statement*> together;
+        while (i < items.size() && items[i].load) together.push_back(items[i++].statement);
+        if (!together.empty()) load_group(together, iteration + number(last), waits);
         if (i < items.size()) placed_statement(*items[i++].statement, waits);
       }
     });

@@ -159,6 +159,7 @@ bool KernelLowering::define_reduction(const kernel::Access& target, Expr value) 
 void KernelLowering::define(const kernel::Access& target, Expr value, Expr otherwise) {
   if (define_reduction(target, value)) return;
   value = without_reductions(value);
+  if (define_elsewhere(target, value, otherwise)) return;
   const layout::Layout layout = layouts_.of[target.name];
   if (target.subscripts.empty()) {
     Element nowhere;

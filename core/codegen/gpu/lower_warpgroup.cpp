@@ -4,16 +4,6 @@
 #include "codegen/gpu/lowering.hpp"
 
 namespace fathom::gpu {
-namespace {
-
-std::int64_t extent_of(const std::vector<layout::Part>& parts) {
-  std::int64_t product = 1;
-  for (const layout::Part& part : parts) product *= part.extent;
-  return product;
-}
-
-}  // namespace
-
 /// Of the part of an operand that begins at this row and column: rows are multiples of eight, so their chunks are as they come. Where rows
 /// of memory are steps along k (`rows_are_k`), a product takes several panels.
 Expr KernelLowering::descriptor(const kernel::Access& operand, Expr row, Expr column, bool rows_are_k) {

@@ -1,7 +1,9 @@
 // Internal to gpu: lowers one kernel. lower.cpp the module and flow; lower_roles.cpp roles, groups, work items and turns; lower_value.cpp
 // statements on tiles; lower_expression.cpp single elements; lower_reduction.cpp registers, lanes and warps; lower_memory.cpp loads and
 // stores; lower_channel.cpp slots and copies of threads; lower_box.cpp copies of the machine's copy engine; lower_trips.cpp and
-// lower_pipeline.cpp loops with stages; lower_product.cpp, lower_fragment.cpp and lower_warpgroup.cpp products.
+// lower_pipeline.cpp loops with stages; lower_product.cpp, lower_fragment.cpp and lower_warpgroup.cpp products; lower_groups.cpp what
+// groups do together; lower_fold.cpp states that are folded one after the other; lower_relayout.cpp values that move between lanes;
+// lower_atomic.cpp atomics and what other workgroups and kernels have stored.
 #pragma once
 
 #include <functional>
@@ -9,6 +11,7 @@
 
 #include "codegen/gpu/lower.hpp"
 #include "codegen/gpu/register_index.hpp"
+#include "ir/groups.hpp"
 #include "ir/kernel_kinds.hpp"
 #include "ir/trips.hpp"
 #include "layout/assign.hpp"
@@ -44,6 +47,7 @@ struct Typed {
 [[nodiscard]] bool is_integer(Type);
 [[nodiscard]] Type join(Type, Type);
 [[nodiscard]] Typed converted(Typed, Type to);
+[[nodiscard]] std::int64_t extent_of(const std::vector<layout::Part>&);  ///< of the axis that they are
 [[nodiscard]] Expr call_of(const char* function, std::vector<Expr> args);
 
 /// Where a statement stands among the elements of its tiles.
@@ -59,6 +63,17 @@ struct Tile {
   Type type = Type::f32;
   layout::Layout layout;
   bool pairs = false;  ///< its fastest register digit is stored two to a register
+};
+
+/// States that are folded one after the other: those of groups, or of the indices of a range.
+struct Fold {
+  ReducerRef reducer;
+  std::vector<Expr> values;  ///< of one state
+  std::vector<Tile> to;
+  std::vector<Type> types;
+  layout::Layout widest;
+  /// Merges two states of one element.
+  std::function<void(const std::vector<Expr>& own, const std::vector<Expr>& other)> merge;
 };
 
 class KernelLowering {
@@ -93,11 +108,13 @@ class KernelLowering {
     bool alone = true;        ///< the kernel's only process
     bool one_thread = false;  ///< nothing in it needs more
     int group_barrier = 0;    ///< number of the named barrier of group 0; 0: none yet
+    int role_barrier = 0;     ///< of all groups; 0: none yet
   };
   void plan_processes();
   void set_up();
   void role(Process& process);
   void begin_item();
+  void items_exist();
   void work_loop(const kernel::Block& body);
   void drawn_items(const kernel::Block& body, Symbol item, Expr lo, Expr hi);
   void lower_take(const kernel::Take& t);
@@ -109,6 +126,37 @@ class KernelLowering {
   [[nodiscard]] const Process& process_of(Symbol role) const;
   [[nodiscard]] static std::int64_t arrivals_of(const Process& p) { return p.one_thread ? p.groups : p.groups * p.warps; }
   [[nodiscard]] Expr barrier(Symbol barriers, Expr number) const { return call_of("&", {fathom::read(barriers, {number})}); }
+  // what groups do together (lower_groups.cpp)
+  void wait_for_role();                                              ///< all threads of all groups are here
+  [[nodiscard]] Expr group_zero() const;                             ///< absent: there is one group only
+  [[nodiscard]] bool stores_once(const kernel::Statement& s) const;  ///< group 0, for all
+  [[nodiscard]] bool parts_groups(const kernel::Statement& s) const;
+  [[nodiscard]] bool done_once(const kernel::Statement& s) const;
+  [[nodiscard]] bool changes_no_value(const kernel::Block& body) const;
+  void lower_once(const kernel::Statement& s);
+  void reduce_over_groups(const Fold& f, const std::string& like);
+  [[nodiscard]] std::optional<layout::Digit> share_of_group(const Fold& f) const;
+  [[nodiscard]] Symbol free_ring(std::int64_t bytes);
+  // states that are folded one after the other (lower_fold.cpp)
+  [[nodiscard]] Fold fold_of(const std::vector<kernel::Access>& targets, Expr e);
+  [[nodiscard]] Expr fold_of_one(Expr e, const std::string& like);
+  void fold(const Fold& f, Expr e, const std::string& like);
+  void fold_in(const Fold& f, const std::function<Expr(std::size_t state, const Element&)>& other);
+  void fold_over_range(const Fold& f, const Bound& range);
+  void keeps_axes_apart(const Fold& f, const Reducer& reducer, const std::string& what) const;
+  [[nodiscard]] static bool folds(Expr e);
+  // values that move between lanes (lower_relayout.cpp)
+  bool define_elsewhere(const kernel::Access& target, Expr value, Expr otherwise);
+  void move_registers(const Tile& from, const Tile& to, layout::Conversion how);
+  [[nodiscard]] Expr digit_at(const layout::Digit& wanted, const Element& at) const;
+  [[nodiscard]] Typed register_of(const Tile& tile, const Element& at);
+  [[nodiscard]] static bool transposes_pairs(const Tile& from, const Tile& to);
+  // atomics, what others have stored (lower_atomic.cpp)
+  void lower_atomic(const kernel::Atomic& a);
+  void find_what_others_store();
+  [[nodiscard]] bool reads_what_others_store(const kernel::Statement& s) const;
+  [[nodiscard]] bool lets_read_what_others_store() const;
+  void meet_other_kernels(const kernel::Statement& s);
   // statements on tiles (lower_value.cpp)
   void lower_value(const kernel::Value& v);
   void define(const kernel::Access& target, Expr value, Expr otherwise);
@@ -165,6 +213,7 @@ class KernelLowering {
     bool global = true;
     Symbol tensor;        ///< the module's name of a global one
     bool panels = false;  ///< rows of 128 bytes, panel after panel
+    bool fresh = false;   ///< other workgroups or kernels may have stored it while this one was there
   };
   // channels and copies (lower_channel.cpp)
   /// What a channel is in memory, for all roles.
@@ -186,6 +235,7 @@ class KernelLowering {
     bool copies = false;         ///< filled by copies, since its last acquire
     bool used = false;           ///< by what is lowered so far
     std::int64_t in_flight = 0;  ///< items that are acquired and not received
+    std::int64_t held = 0;       ///< of a role to itself: slots that are received and not released
   };
   void declare_channels();
   void declare_buffers();
@@ -204,6 +254,7 @@ class KernelLowering {
   void lower_receive(const kernel::Receive& a, std::int64_t younger);
   void lower_release(const kernel::Release& r);
   void lower_copy(const kernel::Copy& c);
+  [[nodiscard]] static const char* copy_along(const kernel::Copy& c);
   // copies of boxes (lower_box.cpp)
   struct Box {
     Symbol map;
@@ -228,6 +279,9 @@ class KernelLowering {
   static std::vector<Item> by_order(const std::vector<kernel::Placed>& body, int stage_from, int stage_to);
   static std::vector<const kernel::Statement*> of_stage(const std::vector<kernel::Placed>& body, int stage);
   void lower_pipelined(const kernel::For& f);
+  static bool same_trips(const std::vector<kernel::Placed>& a, const std::vector<kernel::Placed>& b);
+  static std::vector<Item> whens_by_order(const kernel::For& f);
+  static bool tags_may_be_values(const kernel::For& f);
   void declare_handed_on(const std::vector<kernel::Placed>& body);
   std::vector<Expr> ends_of(const kernel::For& f);
   void trip(const kernel::For& f, const std::vector<Item>& items, Expr own, Expr before);
@@ -243,6 +297,7 @@ class KernelLowering {
   Expr descriptor(const kernel::Access& operand, Expr row, Expr column, bool rows_are_k);
   /// The coordinates of parts where a tile begins along an axis.
   static void begin_at(const std::vector<layout::Part>& parts, Expr start, std::map<Symbol, Expr>& begins);
+  void unrolled_loop(const std::string& like, std::int64_t trips, const std::function<void(Expr)>& body);
   bool load_operand(const kernel::Value& v);
   Expr load_b(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr nt, Expr kk, std::int64_t steps);
   Expr load_a(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr mt, Expr step);
@@ -272,6 +327,8 @@ class KernelLowering {
   Expr offset(const Memory& m, const std::vector<Expr>& subscripts, const Element& at);
   Expr offset_in_panels(const Memory& m, const std::vector<Expr>& subscripts, const Element& at);
   Expr inside_of(const Memory& m, const std::vector<Expr>& subscripts, const Element& at);
+  [[nodiscard]] Expr without_lets(Expr e) const;
+  [[nodiscard]] bool is_below(Expr e, Expr bound) const;
   [[nodiscard]] bool whole_chunks(const Memory& source, const std::vector<Expr>& subscripts, Expr axis, std::int64_t elements) const;
   std::int64_t vector_elements(const Memory& m, const std::vector<Expr>& subscripts, const layout::Layout& layout) const;
   [[nodiscard]] std::int64_t multiple_of(Expr e) const;
@@ -303,12 +360,20 @@ class KernelLowering {
     Symbol numbers, ready, free;
   };
   std::optional<Drawn> drawn_;
-  Expr ahead_inside_;              ///< the iteration whose loads are issued exists
-  Expr fill_;                      ///< what a load outside of its extents gives, in the statement that is lowered
-  std::map<Symbol, Expr> lets_;    ///< of the text: what a name is a multiple of
-  std::set<Symbol> not_negative_;  ///< variables of the program
+  std::optional<kernel::Varying> varying_;      ///< in the role that is lowered
+  int apart_ = 0;                               ///< conditions and loops around what is lowered that differ between groups
+  bool by_one_group_ = false;                   ///< group 0 alone is here
+  std::set<Symbol> others_store_;               ///< tensors that other workgroups or kernels store while this one is there
+  std::set<Symbol> next_reads_;                 ///< tensors that a kernel behind waits for by itself
+  bool waited_ = false, next_started_ = false;  ///< for kernels in front; for kernels behind
+  Expr ahead_inside_;                           ///< the iteration whose loads are issued exists
+  Expr fill_;                                   ///< what a load outside of its extents gives, in the statement that is lowered
+  std::map<Symbol, Expr> lets_;                 ///< of the text: what a name is a multiple of
+  std::set<Symbol> not_negative_;               ///< variables of the program
+  std::map<Symbol, std::int64_t> most_;         ///< of variables: what they do not exceed
   int reductions_ = 0;
   int loops_ = 0;              ///< around what is lowered, the work loop aside
+  int conditions_ = 0;         ///< likewise
   bool scratch_used_ = false;  ///< shared memory that a reduction across warps has used: the next one waits first
 };
 

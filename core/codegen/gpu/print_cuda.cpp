@@ -41,14 +41,14 @@ class Printer {
     for (const ThreadParameter& p : k.parameters) {
       const std::string type = word(p.variable.type);
       parameters += parameters.empty() ? "" : ", ";
-      parameters += p.pointer ? (p.constant ? "const " : "") + type + "* __restrict__ " : type + " ";
+      parameters += p.pointer ? (p.constant ? "const " : "") + type + (p.alone ? "* __restrict__ " : "* ") : type + " ";
       parameters += p.variable.name.text();
     }
     for (const TensorMap& map : k.maps) {
       used.insert("tensor_map");
       parameters += (parameters.empty() ? "" : ", ") + std::string("const __grid_constant__ tensor_map ") + map.name.text();
     }
-    const std::string bounds = std::to_string(k.threads) + (k.roles.size() > 1 ? ", 1" : "");  // registers that roles give each other
+    const std::string bounds = std::to_string(k.threads) + (k.alone_on_processor ? ", 1" : "");  // and may have all registers
     line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", bounds, k.name.text(), parameters));
     ++depth_;
     for (const Variable& v : k.shared) line("__shared__ " + declared(v) + ";");
@@ -240,7 +240,8 @@ PrintedCode whole_file(const std::string& head, const PrintedThreads& printed, c
 PrintedCode print_cuda(const ThreadModule& made, const kernel::Module& module) {
   const PrintedThreads printed = print_threads(made);
   std::string head = "// " + module.name.text() + ", made by Fathom. Needs no other file: nvcc or NVRTC, C++17 or later.\n\n";
-  head += helper_texts(cuda_helpers(), printed.used) + helper_texts(asynchronous_helpers(), printed.used);
+  head += helper_texts(cuda_helpers(), printed.used) + helper_texts(asynchronous_helpers(), printed.used) +
+          helper_texts(cooperation_helpers(), printed.used);
   for (const MatrixAtom& atom : made.products)
     if (printed.used.count(atom.name.text()) > 0) head += product_of_warpgroup(atom);
   return whole_file(head + "\n", printed, print_launcher(made, module), module);

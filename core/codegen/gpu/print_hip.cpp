@@ -77,7 +77,7 @@ std::optional<Refusal> lacking(const ThreadModule& made, const std::set<std::str
   const std::string& where = target.name.text();
   const bool f64 = uses_f64(made);
   for (const std::string& name : used) {
-    const bool elsewhere = is_in(cuda_helpers(), name) || is_in(asynchronous_helpers(), name);
+    const bool elsewhere = is_in(cuda_helpers(), name) || is_in(asynchronous_helpers(), name) || is_in(cooperation_helpers(), name);
     if (elsewhere && !is_in(hip_helpers(), name))
       return Refusal{
           "`" + name + "` has no form on " + where + ": clang computes it only with AMD's device libraries, or the machine lacks it",

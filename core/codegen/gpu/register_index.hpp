@@ -20,6 +20,11 @@ struct RegisterDigit {
   [[nodiscard]] RegisterDigit halved() const;
 };
 
+/// A digit that is known otherwise.
+[[nodiscard]] inline RegisterDigit digit_of(Expr value, std::int64_t stride, std::int64_t extent) {
+  return {{}, 1, 0, 1, value, stride, extent};
+}
+
 /// Where an element lies whose digits these are, slowest first. Neighbouring digits of one count are one again: all of them are the count.
 [[nodiscard]] Expr register_index(const std::vector<RegisterDigit>& digits);
 

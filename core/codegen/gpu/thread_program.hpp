@@ -81,6 +81,7 @@ struct ThreadParameter {
   Variable variable;
   bool pointer = false;
   bool constant = false;  ///< what it points to is not written
+  bool alone = true;      ///< nobody else writes what it points to while the kernel is there
 };
 /// What the machine's copy engine has to know of a tensor: it moves boxes between the tensor and panels in shared memory, rows of 128 bytes
 /// whose chunks of 16 bytes are exchanged (chunk ^ row % 8). What lies outside of the tensor arrives as 0 and is not stored.
@@ -102,8 +103,10 @@ struct ThreadKernel {
   std::vector<ThreadParameter> parameters;
   std::vector<TensorMap> maps;
   std::int64_t threads = 32;
-  Expr workgroups;             ///< over dimensions and scalar parameters
-  bool resident_only = false;  ///< at most as many workgroups as the machine holds at once: they take one work item after another
+  Expr workgroups;                  ///< over dimensions and scalar parameters
+  bool early = false;               ///< may be there before the kernel in front of it has ended; its threads wait for that by themselves
+  bool alone_on_processor = false;  ///< its memory leaves no room for a second workgroup
+  bool resident_only = false;       ///< at most as many workgroups as the machine holds at once: they take one work item after another
   std::vector<Variable> shared;
   /// Elements of shared memory that the launch reserves, one after the other.
   struct DynamicShared {
