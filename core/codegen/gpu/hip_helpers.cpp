@@ -172,13 +172,15 @@ __device__ inline Int floor_mod(Int a, Int b) {
 )"},
       {"warp_number", {"thread_number"}, R"(__device__ inline int warp_number() { return thread_number() / lanes_of_wave; }
 )"},
-      {"again", {}, R"(// The same lane's number, of which the compiler does not know that: what is made of it is computed where it is used.
-__device__ inline int again(int lane) {
+      {"again",
+       {},
+       R"(// The same number of a lane or thread, of which the compiler does not know that: what is made of it is computed where it is used.
+__device__ inline int again(int number) {
 #ifdef __HIP_DEVICE_COMPILE__
-  asm volatile("" : "+v"(lane));
+  asm volatile("" : "+v"(number));
 #endif
-  __builtin_assume(lane >= 0 && lane < lanes_of_wave);
-  return lane;
+  __builtin_assume(number >= 0 && number < 1024);
+  return number;
 }
 )"},
       {"same_in_warp", {}, R"(// The first lane's value, which the compiler knows to be that of all lanes.
@@ -252,6 +254,15 @@ __device__ inline Int atomic_max(Int* place, Int x) {
 __device__ inline Int atomic_min(Int* place, Int x) {
   return __hip_atomic_fetch_min(place, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+)"},
+      {"increment_wrapping", {}, R"(// Counts up to `last`, then begins again at 0; returns what was there.
+__device__ inline int increment_wrapping(int* counter, int last) {
+  return static_cast<int>(__builtin_amdgcn_atomic_inc32(reinterpret_cast<unsigned*>(counter), static_cast<unsigned>(last), __ATOMIC_RELAXED, "agent"));
+}
+)"},
+      {"workgroup_count",
+       {},
+       R"(__device__ inline int workgroup_count() { return static_cast<int>(__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x()); }
 )"},
       {"swizzled_column",
        {},
@@ -330,6 +341,7 @@ __device__ inline void wmma_m16n16k16_bf16(float* c, const unsigned* a, const un
   typedef float result __attribute__((ext_vector_type(8)));
   const result sum = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(registers_as<operand>(b), registers_as<operand>(a), registers_as<result>(c));
   __builtin_memcpy(c, &sum, sizeof(sum));
+  __builtin_amdgcn_sched_barrier(0);  // the next operands are not loaded before: there are no registers for them
 }
 )"},
       {"wmma_m16n16k16_f16",
@@ -341,6 +353,7 @@ __device__ inline void wmma_m16n16k16_f16(float* c, const unsigned* a, const uns
   typedef float result __attribute__((ext_vector_type(8)));
   const result sum = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(registers_as<operand>(b), registers_as<operand>(a), registers_as<result>(c));
   __builtin_memcpy(c, &sum, sizeof(sum));
+  __builtin_amdgcn_sched_barrier(0);  // the next operands are not loaded before: there are no registers for them
 }
 )"},
   };

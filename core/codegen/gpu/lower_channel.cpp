@@ -301,10 +301,11 @@ void KernelLowering::lower_copy(const kernel::Copy& c) {
   loop.hi = number(rounds);
   loop.unrolled = true;
   not_negative_.insert(loop.variable);
+  const Expr own_thread = keeps_no_addresses() ? call_of("again", {thread_in_group()}) : thread_in_group();
   const auto body = [&](Expr round) {
     const Symbol chunk = names_.fresh("chunk");
     not_negative_.insert(chunk);
-    emit({Declare{{chunk, Type::i32, {}}, round * number(threads) + thread_in_group()}});
+    emit({Declare{{chunk, Type::i32, {}}, round * number(threads) + own_thread}});
     Element at;
     std::int64_t below = 1;
     for (std::size_t a = axes.size(); a-- > 0;) {

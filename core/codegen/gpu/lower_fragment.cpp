@@ -50,12 +50,15 @@ Expr KernelLowering::load_fragment(const kernel::Access& from, const FragmentSou
     refused("an operand of " + std::to_string(count) + " numbers of 16 bits a lane has no pairs", {from.name.text()});
   const Symbol registers = names_.fresh(like);
   emit({Declare{{registers, halves ? paired_type(slot.dtype) : type_of(slot.dtype), {halves ? count / 2 : count}}, {}}});
+  const Expr lane_here =
+      keeps_no_addresses() ? symbol(scalar("here", {call_of("again", {symbol(Symbol("lane"))}), Type::i32})) : symbol(Symbol("lane"));
+  if (keeps_no_addresses()) not_negative_.insert(lane_here.name());
   const auto element_at = [&](Expr number_at) {  // of a register's number, in elements
     Expr row = source.row, step = source.step;
     for (const FragmentDigit& digit : fragment) {
       const bool lane = digit.level == HierarchyLevel::lane;
       Expr& place = digit.dimension == FragmentDigit::Dimension::k ? step : row;
-      place = place + digit_term(digit, lane ? symbol(Symbol("lane")) : number_at, lane ? layouts_.places.lanes : count);
+      place = place + digit_term(digit, lane ? lane_here : number_at, lane ? layouts_.places.lanes : count);
     }
     Element at;
     at.axes[source.row_axis] = simplify_integer(row);
@@ -72,6 +75,7 @@ Expr KernelLowering::load_fragment(const kernel::Access& from, const FragmentSou
   };
   if (count == together) {
     fill(number(0));
+    if (keeps_no_addresses()) names_.release(lane_here.name());
     return symbol(registers);
   }
   Loop loop;
@@ -83,6 +87,7 @@ Expr KernelLowering::load_fragment(const kernel::Access& from, const FragmentSou
   loop.body = inside([&] { fill(symbol(loop.variable)); });
   names_.release(loop.variable);
   emit({loop});
+  if (keeps_no_addresses()) names_.release(lane_here.name());
   return symbol(registers);
 }
 

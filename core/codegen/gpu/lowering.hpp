@@ -314,6 +314,8 @@ class KernelLowering {
   };
   [[nodiscard]] std::optional<Exchange> exchange_between(const layout::Layout& from, const layout::Layout& to) const;
   bool gather_operand(const kernel::Value& v);
+  /// Addresses are made where they are used: a wave of 32 has 256 registers a lane, and its operands are there twice.
+  [[nodiscard]] bool keeps_no_addresses() const { return !target_.loads_matrices && target_.lanes <= 32; }
   Expr matrix_row(const kernel::Access& slot, Expr row_axis, Expr row, Expr column_axis, Expr column);
   [[nodiscard]] Expr fragment(const Tile& tile, const std::map<Symbol, Expr>& begins) const;
   [[nodiscard]] Expr subscript_of(const kernel::Access& access, const std::vector<layout::Part>& parts) const;

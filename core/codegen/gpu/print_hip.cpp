@@ -21,7 +21,7 @@ std::string prelude(const ThreadModule& made) {
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
-#define __launch_bounds__(threads) __attribute__((amdgpu_flat_work_group_size(threads, threads)))
+#define __launch_bounds__(threads, ...) __attribute__((amdgpu_flat_work_group_size(threads, threads)))
 #endif
 #ifndef __align__
 #define __align__(bytes) __attribute__((aligned(bytes)))
