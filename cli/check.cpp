@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "command.hpp"
 #include "parallel.hpp"
 #include "session/exports.hpp"
@@ -14,6 +17,30 @@ std::string shape_text(const DimValues& shape) {
   std::string text;
   for (const auto& [name, value] : shape) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name.text(), value);
   return text;
+}
+
+/// Refusals come before the checks, which take longer.
+int export_folder(const Arguments& arguments, const session::ExportKind& kind, const session::Compilation& compilation) {
+  if (arguments.output.empty() || arguments.output == "-")
+    return fail(misuse,
+                fmt::format("fathom export: --as {} writes a folder: -o {}{}", kind.id, compilation.program.name.text(), kind.ending));
+  if (const auto files = kind.files(compilation); !files)
+    return fail(wrong, fmt::format("fathom export: {} {}", files.error().reason, files.error().hint));
+  session::Compilation checked = compilation;
+  if (!arguments.quick) session::check_steps(checked, {.for_each = in_parallel});
+  const auto files = kind.files(checked);
+  std::error_code error;
+  const std::filesystem::path folder = arguments.output;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(misuse, fmt::format("fathom export: the folder {} cannot be made: {}", folder.string(), error.message()));
+  for (const session::ExportFile& file : *files) {
+    Arguments one = arguments;
+    one.output = folder / file.name;
+    if (const int written = write_output(one, file.text); written != done) return written;
+  }
+  const bool any_failed = std::any_of(checked.record.steps.begin(), checked.record.steps.end(),
+                                      [](const Step& step) { return step.check.status == CheckStatus::failed; });
+  return any_failed ? fail(wrong, "fathom export: steps failed their check; checks.md says which.") : done;
 }
 
 }  // namespace
@@ -52,7 +79,9 @@ int export_to(const Arguments& arguments) {
   auto [compilation, status] = compile_file(arguments, arguments.positional.front());
   if (!compilation) return status;
   const session::ExportKind* kind = session::export_kind_named(arguments.format.empty() ? "html" : arguments.format);
-  if (kind == nullptr) return fail(misuse, fmt::format("fathom export: --as {}: choose html or trace", arguments.format));
+  if (kind == nullptr)
+    return fail(misuse, fmt::format("fathom export: --as {}: choose {}", arguments.format, session::export_kind_words()));
+  if (kind->files != nullptr) return export_folder(arguments, *kind, *compilation);
   if (!kind->shows_checks) return write_output(arguments, kind->text(*compilation));
   if (arguments.output.empty() && isatty(STDOUT_FILENO) != 0)
     return fail(misuse, fmt::format("fathom export: a page belongs in a file: -o {}.html", compilation->program.name.text()));

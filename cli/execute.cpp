@@ -1,4 +1,4 @@
-// Commands that run code on this machine: run, time, demo; and compile --emit code|asm.
+// Commands that run code on this machine: run, time, demo; and compile --emit code|asm for it.
 #include "execute.hpp"
 
 #include <fmt/format.h>

@@ -1,14 +1,10 @@
-// Commands that read the record: steps, show, explain, decisions, diff, compile.
+// Commands that read the record: steps, show, explain, decisions, diff.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "command.hpp"
-#include "execute.hpp"
 #include "parallel.hpp"
-#include "session/device_code.hpp"
 #include "text.hpp"
 
 namespace fathom::cli {
@@ -30,14 +26,6 @@ std::string header(const session::Compilation& compilation) {
   for (const math::Dimension& each : compilation.program.dims)
     dims += fmt::format("{}{}={}{}", dims.empty() ? "" : " ", each.name.text(), each.value, each.runtime ? " (run time)" : "");
   return fmt::format("{} on {}   {}\n", compilation.program.name.text(), compilation.target.name.text(), dims);
-}
-
-/// The last step whose result is read at the level.
-const Step* last_step_at(const session::Compilation& compilation, Level level) {
-  const Step* found = nullptr;
-  for (const Step& step : compilation.record.steps)
-    if (step.after.level == level) found = &step;
-  return found;
 }
 
 std::string explain_one(const Fusion& fusion) {
@@ -180,57 +168,6 @@ int diff(const Arguments& arguments) {
   return write_output(arguments, table(rows) +
                                      fmt::format("\n{} of {} steps are equal\n\nfinal level, before and after:\n", equal, changes.size()) +
                                      cli::diff(print(before.compilation->final_ir()), print(after.compilation->final_ir())));
-}
-
-namespace {
-
-/// The text with a comment for every refuted repair in it.
-std::string marked(const session::Compilation& compilation, std::string_view comment, const std::string& text) {
-  std::string marks;
-  for (const std::string& choice : unsound_choices(compilation))
-    marks += fmt::format("{} UNSOUND: {}, which is not derived\n", comment, choice);
-  return marks + text;
-}
-
-/// What a back end makes of the last level.
-int compile_code(const Arguments& arguments, const session::Compilation& compilation, bool assembly) {
-  if (session::prints_device_code(compilation.target)) {
-    if (assembly && compilation.target.code == "hip")
-      return fail(wrong, fmt::format("fathom compile: --emit asm: the assembly of {} is made by clang: fathom compile FILE --target {} "
-                                     "--emit code -o kernel.hip, then the command in its head with -S",
-                                     compilation.target.name.text(), compilation.target.name.text()));
-    if (assembly)
-      return fail(wrong, fmt::format("fathom compile: --emit asm: the assembly of {} is made by NVIDIA's compiler: fathom compile FILE "
-                                     "--target {} --emit code -o kernel.cu, then nvcc -arch={} -ptx kernel.cu",
-                                     compilation.target.name.text(), compilation.target.name.text(), compilation.target.name.text()));
-    const auto code = session::device_code(compilation);
-    if (!code) return fail(wrong, fmt::format("fathom compile: {} {}", code.error().reason, code.error().hint));
-    const std::string text = marked(compilation, "//", code->text);
-    return write_output(arguments, arguments.json ? json_object({{"level", arguments.emit}, {"text", text}}) : text);
-  }
-  const auto program = compile_for_cpu(compilation);
-  if (!program)
-    return fail(program.error().nodes == std::vector<std::string>{"missing"} ? misuse : wrong,
-                fmt::format("fathom: {} {}", program.error().reason, program.error().hint));
-  const std::string text = assembly ? marked(compilation, "#", program->assembly()) : marked(compilation, ";", program->llvm_ir());
-  return write_output(arguments, arguments.json ? json_object({{"level", arguments.emit}, {"text", text}}) : text);
-}
-
-}  // namespace
-
-int compile(const Arguments& arguments) {
-  const std::string emit = arguments.emit.empty() ? "kernel" : arguments.emit;
-  const bool code = emit == "code" || emit == "asm";
-  const auto level = level_named(emit);
-  if (!level && !code) return fail(misuse, fmt::format("fathom compile: --emit {}: choose math, loop, tile, kernel, code or asm", emit));
-  auto [compilation, status] = compile_file(arguments, arguments.positional.front());
-  if (!compilation) return status;
-  if (code) return compile_code(arguments, *compilation, emit == "asm");
-  const Step* step = last_step_at(*compilation, *level);
-  if (step == nullptr)
-    return fail(wrong, fmt::format("fathom compile: no step reaches the {} level on {}.", emit, compilation->target.name.text()));
-  const std::string text = marked(*compilation, "#", print(step->after));
-  return write_output(arguments, arguments.json ? json_object({{"level", emit}, {"text", text}}) : text);
 }
 
 }  // namespace fathom::cli

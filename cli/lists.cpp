@@ -42,9 +42,9 @@ _fathom() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
   case $previous in
     --target) COMPREPLY=($(compgen -W "$(fathom targets | tail -n +2 | cut -d' ' -f1)" -- "$word")); return ;;
-    --emit) COMPREPLY=($(compgen -W "math loop tile kernel code asm" -- "$word")); return ;;
+    --emit) COMPREPLY=($(compgen -W "math loop tile kernel code asm ptx sass" -- "$word")); return ;;
     --precision) COMPREPLY=($(compgen -W "exact matrix fast" -- "$word")); return ;;
-    --as) COMPREPLY=($(compgen -W "html trace" -- "$word")); return ;;
+    --as) COMPREPLY=($(compgen -W "html trace cuda" -- "$word")); return ;;
     --set) compopt -o nospace; COMPREPLY=($(compgen -S = -W "$(fathom decisions "${COMP_WORDS[2]}" 2>/dev/null | tail -n +3 | cut -d' ' -f1)" -- "$word")); return ;;
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W "@COMMANDS@help" -- "$word"))

@@ -18,7 +18,11 @@ namespace fathom::cli {
 std::span<const Command> commands() {
   static constexpr auto table = std::to_array<Command>({
       {"compile", "FILE[:OPERATOR]", "print the program at a level",
-       "--emit math|loop|tile|kernel|code|asm chooses the level (kernel by default); -o writes a file.", compile},
+       "--emit math|loop|tile|kernel|code|asm chooses the level (kernel by default); -o writes a file. For GPUs nvcc makes the assembly: "
+       "SASS "
+       "where cuobjdump or nvdisasm is there, else PTX; --emit ptx and --emit sass choose. With --json it tells what ptxas says of each "
+       "kernel.",
+       compile},
       {"steps", "FILE[:OPERATOR]", "the lowering, step by step, each with its check",
        "Every step is checked against the reference; --quick leaves the checks out. `=` beside a number: the step changed nothing. Exits 1 "
        "if a check failed.",
@@ -41,7 +45,11 @@ std::span<const Command> commands() {
        "alone, times both in turn and says which is the faster one, with an interval of 95 %.",
        time},
       {"export", "FILE[:OPERATOR]", "take the result away",
-       "--as html: one self-contained page that shows the whole lowering. --as trace: every decision, to replay.", export_to},
+       "--as html: one self-contained page that shows the whole lowering. --as trace: every decision, to replay. --as cuda -o FOLDER: the "
+       "kernel as CUDA C++ with its contract, its plan, and scripts that test and time it (--target sm_80 and the like). --quick leaves "
+       "the "
+       "checks out.",
+       export_to},
       {"samples", "[NAME]", "the sample programs", "With NAME: prints it.", list_samples},
       {"targets", "", "the machines that can be compiled for", "", list_targets},
       {"doctor", "", "what works on this machine, and what would have to be installed", "", doctor},

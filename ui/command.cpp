@@ -306,6 +306,8 @@ const auto table = std::to_array<Command>({
      [](App& app) { ask_for_export(app, "html"); }, "report page save web"},
     {"export.trace", "Check, then export every decision as a trace", "", why_no_export, [](App& app) { ask_for_export(app, "trace"); },
      "save plan schedule"},
+    {"export.cuda", "Check, then export the kernel as a folder of CUDA C++", "", why_no_cuda_export,
+     [](App& app) { ask_for_export(app, "cuda"); }, "kernel code nvcc gpu python save"},
     {"export.cancel", "Cancel the export that waits for checks", "", needs_export, [](App& app) { app.exporter.cancel(); }},
     {"file.restore", "Open what was left when Fathom did not end properly", "", needs_left_behind, restore_left_behind},
     {"file.discard-left", "Throw away what was left when Fathom did not end properly", "", needs_left_behind, throw_away_left_behind},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "session_files.hpp"
@@ -35,6 +36,19 @@ std::size_t without_answer(const session::Compilation& compilation) {
   const auto& steps = compilation.record.steps;
   return static_cast<std::size_t>(
       std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.check.status != CheckStatus::passed; }));
+}
+
+/// The file, or the folder's files one after the other; what went wrong.
+std::optional<std::string> write(const session::ExportKind& kind, const session::Compilation& compilation, const std::string& path) {
+  if (kind.files == nullptr) return write_whole(path, kind.text(compilation));
+  const auto files = kind.files(compilation);
+  if (!files) return fmt::format("{} {} Nothing was written.", files.error().reason, files.error().hint);
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return fmt::format("The folder {} cannot be made ({}). Choose another place.", path, error.message());
+  for (const session::ExportFile& file : *files)
+    if (auto problem = write_whole((std::filesystem::path(path) / file.name).string(), file.text)) return problem;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -79,7 +93,7 @@ void Exporter::advance(Document& document) {
   waiting_->is_writing = true;
   lane_.start({}, [this, &document, path = waiting_->path, which = waiting_->kind, compilation = checked(document)](const Cancel&,
                                                                                                                     const auto& deliver) {
-    const auto error = write_whole(path, session::export_kinds()[which].text(compilation));
+    const auto error = write(session::export_kinds()[which], compilation, path);
     const std::size_t open = without_answer(compilation);
     const std::string checks = open == 0
                                    ? "all steps passed their checks"

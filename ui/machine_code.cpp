@@ -11,9 +11,11 @@ static Result<CodeText> source_for(const kernel::Module& module, const Target& t
   auto code = session::device_code(module, target);
   if (!code) return tl::unexpected(code.error());
   CodeText text;
-  text.maker = target.code == "hip"
-                   ? "HIP C++ for " + target.name.text() + ", " + target.caution
-                   : "CUDA C++ for " + target.name.text() + "; compile it with nvcc -std=c++17 -arch=" + target.name.text();
+  const std::string& name = target.name.text();
+  text.maker = target.code == "hip" ? "HIP C++ for " + name + ", " + target.caution
+                                    : "CUDA C++ for " + name + "; compile it with nvcc -std=c++17 -arch=" + name +
+                                          ". Its assembly: fathom compile FILE --target " + name +
+                                          " --emit ptx, with nvcc installed; --emit sass, with cuobjdump or nvdisasm besides";
   text.source = {std::move(code->text), std::move(code->lines)};
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "ir/units.hpp"
+#include "session/device_code.hpp"
 
 namespace fathom::ui {
 namespace {
@@ -124,6 +125,14 @@ std::string needs_cleared_trials(const App& app) { return app.trials.can_put_bac
 std::string why_no_export(const App& app) {
   if (app.document.shown() == nullptr) return "No program is open that compiles.";
   return app.exporter.is_waiting() ? "An export waits for its checks." : "";
+}
+
+std::string why_no_cuda_export(const App& app) {
+  if (std::string why = why_no_export(app); !why.empty()) return why;
+  const session::Compilation& plan = app.document.shown()->compilation();
+  if (plan.target.code != "cuda")
+    return fmt::format("No CUDA C++ is printed for {}. Choose sm_80 or sm_90a as the target in the bar.", plan.target.name.text());
+  return plan.final_ir().level == Level::kernel ? "" : session::why_no_kernel(plan).reason;
 }
 
 void ask_for_export(App& app, std::string_view kind) {

@@ -30,6 +30,7 @@ void clear_trials(App&);
 [[nodiscard]] std::string needs_cleared_trials(const App&);
 
 [[nodiscard]] std::string why_no_export(const App&);
+[[nodiscard]] std::string why_no_cuda_export(const App&);
 /// Asks for the path.
 void ask_for_export(App&, std::string_view kind);
 [[nodiscard]] std::string needs_export(const App&);

@@ -583,6 +583,12 @@ bool has_independent_errors(std::string_view family) {
   return !found.structured && found.partner == Partner::random;
 }
 
+InputUse use_of(const math::Program& program, const DimValues& dims, Symbol parameter) {
+  const Reading reading(program, dims);
+  const Use& use = reading.use(parameter);
+  return {use.positive, use.largest};
+}
+
 Arrays make_inputs(const math::Program& program, const DimValues& given, std::string_view family, std::uint64_t seed,
                    const std::vector<std::int64_t>& edges) {
   DimValues dims = default_dims(program);

@@ -104,6 +104,13 @@ class References {
 [[nodiscard]] Arrays make_inputs(const math::Program&, const DimValues&, std::string_view family, std::uint64_t seed,
                                  const std::vector<std::int64_t>& edges = {});
 
+/// What the program does with a parameter, as far as inputs must know.
+struct InputUse {
+  bool positive = false;     ///< operand of log, sqrt or rsqrt
+  std::int64_t largest = 7;  ///< integers: the largest value that keeps subscripts and ranges inside
+};
+[[nodiscard]] InputUse use_of(const math::Program&, const DimValues&, Symbol parameter);
+
 /// The families for every float parameter in turn: "descending@k" puts the pattern on k. All of them are names that make_inputs takes.
 [[nodiscard]] std::vector<std::string> data_families(const math::Program&);
 

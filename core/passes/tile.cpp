@@ -108,6 +108,12 @@ class Sites {
         std::erase_if(site.candidates, [&](std::int64_t tile) { return tile > most; });
       }
     }
+    for (TileSite& site : sites_) {
+      const std::int64_t row = elements_of_copied_row(site.index);
+      const auto whole_rows = [row](std::int64_t tile) { return tile % row == 0; };
+      if (std::any_of(site.candidates.begin(), site.candidates.end(), whole_rows))
+        std::erase_if(site.candidates, [&](std::int64_t tile) { return !whole_rows(tile); });
+    }
     for (const RowGroup& group : row_groups(*program_, *target_)) offer_whole_rows(group);
     return std::move(sites_);
   }
@@ -181,6 +187,24 @@ class Sites {
     for (const MatrixAtom& atom : target_->atoms)
       if (atom.ragged && grain.step % atom.m == 0) grain.least = std::min<std::int64_t>(grain.least, atom.m);
     return grain;
+  }
+
+  /// A copy engine fills rows of 128 bytes for products of a warpgroup: the index that lies along them has tiles of whole rows. Else 1.
+  [[nodiscard]] std::int64_t elements_of_copied_row(Symbol name) const {
+    constexpr std::int64_t bytes_of_row = 128;
+    if (!target_->copy_engine) return 1;
+    std::int64_t elements = 1;
+    for (const math::Statement& s : program_->math.statements) {
+      if (!is_matrix_product(s)) continue;
+      visit(s.reduction()->values.front(), [&](Expr e) {
+        const math::Parameter* p = e.is(Op::read) ? program_->math.param(e.name()) : nullptr;
+        if (p == nullptr || e.args().empty() || e.args().back() != index(name)) return;
+        const bool taken = std::any_of(target_->atoms.begin(), target_->atoms.end(),
+                                       [&](const MatrixAtom& atom) { return atom.asynchronous && atom.a == p->dtype; });
+        if (taken) elements = std::max(elements, bytes_of_row / size_in_bytes(p->dtype));
+      });
+    }
+    return elements;
   }
 
   [[nodiscard]] Grain lanes(bool columns_of_product) const {

@@ -11,12 +11,19 @@ namespace fathom::session {
 bool prints_device_code(const Target& target) { return target.code == "cuda" || target.code == "hip"; }
 
 Result<DeviceCode> device_code(const kernel::Module& module, const Target& target) {
-  if (!prints_device_code(target)) return refuse("No code is printed for " + target.name.text() + ".", {target.name.text()});
+  if (!prints_device_code(target))
+    return refuse("No code is printed for " + target.name.text() + ".", {target.name.text()}, "Choose a target like sm_80 or gfx942.");
   const auto made = gpu::lower(module, target);
   if (!made) return tl::unexpected(made.error());
   auto printed = target.code == "hip" ? gpu::print_hip(*made, module, target) : Result<gpu::PrintedCode>(gpu::print_cuda(*made, module));
   if (!printed) return tl::unexpected(printed.error());
-  return DeviceCode{std::move(printed->text), std::move(printed->lines)};
+  DeviceCode code{std::move(printed->text), std::move(printed->lines)};
+  for (const gpu::ThreadKernel& kernel : made->kernels) {
+    std::int64_t bytes = 0;
+    (void)gpu::dynamic_offsets(kernel, bytes);
+    code.kernels.push_back({kernel.name.text(), kernel.threads, bytes});
+  }
+  return code;
 }
 
 Result<DeviceCode> device_code(const Compilation& compilation) {

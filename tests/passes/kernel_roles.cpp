@@ -36,10 +36,10 @@ TEST(Roles, a_producer_loads_and_groups_share_the_rows) {
 
 TEST(Roles, every_choice_computes_what_the_text_says) {
   for (const auto& [site, choice] : std::vector<std::pair<std::string, std::string>>{{"attention/overlap", "off"},
-                                                                                    {"attention/work", "dynamic"},
-                                                                                    {"attention/stages", "3"},
-                                                                                    {"attention/roles", "one"},
-                                                                                    {"p.sum/j/lanes", "trip"}}) {
+                                                                                     {"attention/work", "dynamic"},
+                                                                                     {"attention/stages", "3"},
+                                                                                     {"attention/roles", "one"},
+                                                                                     {"p.sum/j/lanes", "trip"}}) {
     auto choices = two_groups;
     choices[1].second = "64";
     choices.emplace_back(site, choice);
@@ -48,7 +48,7 @@ TEST(Roles, every_choice_computes_what_the_text_says) {
     EXPECT_EQ(kernel_of(lowered).roles.size(), choice == "one" ? 1U : 2U);
     expect_right(lowered, "gaussian");
   }
-  const Lowered product = lower(in_f16("matmul_bias_gelu"), {{"M", 200}, {"N", 128}, {"K", 256}},
+  const Lowered product = lower(in_f16("matmul_bias_gelu"), {{"M", 200}, {"N", 512}, {"K", 256}},
                                 {{"y/i/tile", "128"}, {"y/j/tile", "64"}, {"y/k/tile", "64"}}, "sm_90a");
   EXPECT_NE(print(product.last(Level::kernel)).find("wgmma_m64n64k16_f16_ss_bt"), std::string::npos);
   expect_right(product, "gaussian");
@@ -96,7 +96,6 @@ TEST(Roles, the_verifier_refuses_orders_that_disturb_a_product) {
   EXPECT_NE(refused("o.sum[i,d.o] = o.sum[i,d.o] * f[i]", {0, before_await}), "") << "rescaled while the product adds to it";
   EXPECT_NE(refused("release k.t.ring", {0, order_of("c.token = mma")}), "") << "released before the product has read it";
   EXPECT_NE(refused("release v.t.ring", {1, order_of("o.sum.token = mma")}), "");
-  EXPECT_NE(refused("v.t.slot = receive", {0, order_of("v.t.slot = receive")}), "") << "taken a trip before its product";
 }
 
 TEST(Work, the_longest_items_begin_first) {

@@ -316,6 +316,29 @@ TEST(TuneExport, is_refused_where_a_step_failed_its_check) {
   EXPECT_FALSE(std::filesystem::exists("wrong.trace"));
 }
 
+TEST(TuneExport, of_a_kernel_for_a_gpu_is_a_folder) {
+  Explorer explorer;
+  explorer.open("softmax");
+  App& app = explorer.app;
+  EXPECT_NE(why_no_cuda_export(app).find("Choose sm_80 or sm_90a"), std::string::npos) << why_no_cuda_export(app);
+  EXPECT_FALSE(run_command(app, "export.cuda"));
+  app.document.change([](session::Session& s) { return s.set_target("sm_80"); });
+  explorer.settle();
+  EXPECT_EQ(why_no_cuda_export(app), "");
+  ASSERT_TRUE(run_command(app, "export.cuda"));
+  EXPECT_EQ(app.exporter.chosen().id, "cuda");
+  app.exporter.begin(app.document, "of-a-gpu");
+  explorer.until_checked();
+  for (int i = 0; i < 1000 && app.exporter.is_waiting(); ++i) {
+    explorer.frame();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_NE(app.document.message().find("Exported: "), std::string::npos) << app.document.message();
+  EXPECT_NE(read_whole("of-a-gpu/kernel.cu").value_or("").find("softmax_rows_launch"), std::string::npos);
+  EXPECT_EQ(read_whole("of-a-gpu/plan.trace").value_or(""), session::print(app.document.shown()->compilation().record.trace));
+  EXPECT_NE(read_whole("of-a-gpu/checks.md").value_or("").find("| passed |"), std::string::npos);
+}
+
 TEST_F(Tune, an_export_of_a_plan_that_changed_is_not_written) {
   app.document.change([](session::Session& s) { return s.set_dim("R", 96); });
   settle();
