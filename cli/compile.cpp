@@ -85,7 +85,13 @@ int emit_gpu_assembly(const Arguments& arguments, const session::Compilation& co
 
 /// What a back end makes of the last level.
 int emit_code(const Arguments& arguments, const session::Compilation& compilation) {
-  if (compilation.target.code == "cuda") {
+  if (session::prints_device_code(compilation.target)) {
+    const std::string& target = compilation.target.name.text();
+    if (compilation.target.code == "hip" && arguments.emit != "code")
+      return fail(wrong,
+                  fmt::format("fathom compile: --emit {}: the assembly of {} is made by clang: fathom compile FILE --target {} --emit "
+                              "code -o kernel.hip, then the command in its head with -S",
+                              arguments.emit, target, target));
     const auto code = session::device_code(compilation);
     if (!code) return refused(code.error());
     if (arguments.emit != "code") return emit_gpu_assembly(arguments, compilation, *code);

@@ -12,9 +12,10 @@ static Result<CodeText> source_for(const kernel::Module& module, const Target& t
   if (!code) return tl::unexpected(code.error());
   CodeText text;
   const std::string& name = target.name.text();
-  text.maker = "CUDA C++ for " + name + "; compile it with nvcc -std=c++17 -arch=" + name +
-               ". Its assembly: fathom compile FILE --target " + name +
-               " --emit ptx, with nvcc installed; --emit sass, with cuobjdump or nvdisasm besides";
+  text.maker = target.code == "hip" ? "HIP C++ for " + name + ", " + target.caution
+                                    : "CUDA C++ for " + name + "; compile it with nvcc -std=c++17 -arch=" + name +
+                                          ". Its assembly: fathom compile FILE --target " + name +
+                                          " --emit ptx, with nvcc installed; --emit sass, with cuobjdump or nvdisasm besides";
   text.source = {std::move(code->text), std::move(code->lines)};
   return text;
 }
@@ -24,7 +25,7 @@ bool MachineCode::request(std::uint64_t version, const kernel::Module& module, c
   asked_ = version;
   answer_.reset();
   lane_.cancel();
-  const bool printed = target.code == "cuda";
+  const bool printed = session::prints_device_code(target);
   if (!generate && !printed) {
     answer_ = refuse("This build has no back end that prints code.", {}, "Open the same session in the desktop explorer.");
     return true;

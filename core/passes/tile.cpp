@@ -208,7 +208,8 @@ class Sites {
   }
 
   [[nodiscard]] Grain lanes(bool columns_of_product) const {
-    Grain grain{target_->lanes, target_->lanes};
+    constexpr int most = 32;  // a wave of 64 lanes also does half of it: its atoms have fewer columns than it has lanes
+    Grain grain{std::min(target_->lanes, most), target_->lanes};
     if (!columns_of_product || target_->atoms.empty()) return grain;
     const MatrixAtom& atom = target_->atoms.front();
     if (atom.ragged && atom.n % target_->lanes == 0) grain.step = atom.n;

@@ -93,7 +93,7 @@ class WarpPlacer {
     if (p.atom == nullptr) {
       return refuse_it(
           fmt::format("is {}x{} over {} of {} and {}; no atom of {} takes that.", m, n, k, name(a), name(b), target_.name.text()),
-          "Operands of one type (f16, bf16 or f32) and tiles that 16 rows, 8 columns and 16 steps divide have one.");
+          which_have_one());
     }
     if (!is_load(p.b.name()))
       return refuse_it("has a right operand that is computed, which no ring brings to shared memory yet.",
@@ -114,6 +114,23 @@ class WarpPlacer {
     summary_.rows.insert(p.m);
     summary_.columns.insert(p.n);
     summary_.atom_rows = std::max<std::int64_t>(summary_.atom_rows, p.atom->m);
+  }
+
+  /// What the atoms of a warp take.
+  std::string which_have_one() const {
+    std::string types;
+    int m = 1, n = 1, k = 1;
+    for (const DType type : {DType::f16, DType::bf16, DType::f32}) {
+      for (const MatrixAtom& atom : target_.atoms) {
+        if (atom.asynchronous || atom.a != type || atom.b != type) continue;
+        types += (types.empty() ? "" : " or ") + std::string(name(type));
+        m = std::max(m, atom.m);
+        n = std::max(n, atom.n);
+        k = std::max(k, atom.k);
+        break;
+      }
+    }
+    return fmt::format("Operands of one type ({}) and tiles that {} rows, {} columns and {} steps divide have one.", types, m, n, k);
   }
 
   /// An asynchronous atom reads B as its slot has it, and A too, where A is loaded anew in every trip; else A stays in registers.

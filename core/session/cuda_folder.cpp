@@ -194,6 +194,9 @@ std::string script(std::string_view name) {
 }  // namespace
 
 Result<std::vector<ExportFile>> cuda_folder(const Compilation& compilation) {
+  const std::string& its_target = compilation.target.name.text();
+  if (compilation.target.code != "cuda")
+    return refuse("No CUDA C++ is printed for " + its_target + ".", {its_target}, "Choose a target like sm_80 or sm_90a.");
   const auto code = device_code(compilation);
   if (!code) return tl::unexpected(code.error());
   const math::Program* opened = opened_mathematics(compilation);

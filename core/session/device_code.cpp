@@ -4,16 +4,20 @@
 
 #include "codegen/gpu/lower.hpp"
 #include "codegen/gpu/print_cuda.hpp"
+#include "codegen/gpu/print_hip.hpp"
 
 namespace fathom::session {
 
+bool prints_device_code(const Target& target) { return target.code == "cuda" || target.code == "hip"; }
+
 Result<DeviceCode> device_code(const kernel::Module& module, const Target& target) {
-  if (target.code != "cuda")
-    return refuse("No CUDA C++ is printed for " + target.name.text() + ".", {target.name.text()}, "Choose a target like sm_80 or sm_90a.");
+  if (!prints_device_code(target))
+    return refuse("No code is printed for " + target.name.text() + ".", {target.name.text()}, "Choose a target like sm_80 or gfx942.");
   const auto made = gpu::lower(module, target);
   if (!made) return tl::unexpected(made.error());
-  gpu::PrintedCode printed = gpu::print_cuda(*made, module);
-  DeviceCode code{std::move(printed.text), std::move(printed.lines)};
+  auto printed = target.code == "hip" ? gpu::print_hip(*made, module, target) : Result<gpu::PrintedCode>(gpu::print_cuda(*made, module));
+  if (!printed) return tl::unexpected(printed.error());
+  DeviceCode code{std::move(printed->text), std::move(printed->lines)};
   for (const gpu::ThreadKernel& kernel : made->kernels) {
     std::int64_t bytes = 0;
     (void)gpu::dynamic_offsets(kernel, bytes);

@@ -20,7 +20,10 @@ struct DeviceCode {
   std::vector<int> lines;  ///< for each line of it that of the printed Kernel module that it is made for, counted from 1; 0: of none
   std::vector<DeviceKernel> kernels = {};
 };
-/// CUDA C++ for targets whose code is "cuda": kernels, helpers and a launcher, one file. Refused where an op has no form yet.
+/// Has the target code that is printed for a machine that is not this one?
+[[nodiscard]] bool prints_device_code(const Target&);
+/// CUDA C++ for targets whose code is "cuda", HIP C++ where it is "hip": kernels, helpers and a launcher, one file. Refused where an op has
+/// no form yet.
 [[nodiscard]] Result<DeviceCode> device_code(const kernel::Module&, const Target&);
 /// Of the last level; refused where that is not the Kernel level.
 [[nodiscard]] Result<DeviceCode> device_code(const Compilation&);

@@ -62,13 +62,16 @@ struct Target {
   std::int64_t shared_bytes = 0;  ///< of one workgroup: shared memory, or the cache a tile may fill
   bool copy_engine = false;       ///< moves boxes of tensors to shared memory and back by itself, and reports to barriers
   bool registers_move = false;    ///< groups give registers to others while they run
+  bool copies_beside = false;     ///< threads copy 16 bytes from memory to shared memory without waiting for them (cp.async)
+  bool loads_matrices = false;    ///< a warp reads fragments of 16-bit numbers from shared memory as matrices of 8 x 8 (ldmatrix)
   bool starts_early = false;      ///< a kernel may be there before the one in front of it has ended, and waits for it by itself
   std::vector<Symbol> spaces;
   std::vector<MatrixAtom> atoms;
   Rates rates;
   bool runs_here = false;  ///< a back end of this build can execute it on this machine
-  /// What a back end prints for it: "llvm" (the CPU plug-in) or "cuda" (core/codegen/gpu); empty: nothing yet.
+  /// What a back end prints for it: "llvm" (the CPU plug-in), "cuda" or "hip" (core/codegen/gpu); empty: nothing yet.
   std::string code;
+  std::string caution;   ///< how far its code has been tried where it has not been run: stands wherever the code is seen; else empty
   std::string features;  ///< of the host CPU, for the back end ("znver5 +avx512f …"); empty elsewhere
 };
 

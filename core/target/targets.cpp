@@ -209,6 +209,7 @@ Target nvidia(const char* name, const char* title, int processors, double clock,
   target.registers_bytes = 65536 * 4;
   target.spaces = spaces({"global", "shared", "register"});
   target.code = "cuda";
+  target.copies_beside = target.loads_matrices = true;
   const double clocks = processors * clock;
   target.rates.matrix_flops = matrix_flops_a_clock * clocks;
   target.rates.on_chip_bytes = 128 * clocks;  // shared memory: 32 banks of 4 bytes
@@ -240,6 +241,101 @@ Target sm_90a() {
   return target;
 }
 
+// ---- AMD ----
+/// v_mfma_f32_16x16x16 (AMD Instinct MI200 and MI300 ISA guides, matrix fused multiply-add): lane % 16 is the row of the machine's A and
+/// the column of its B, lane / 16 a group of four steps along k; result register v of a lane has row 4 (lane / 16) + v and column lane
+/// % 16. The machine's A is our B here and its B our A: then a lane's results are neighbours in a row, and an accumulator lies as the next
+/// A does.
+MatrixAtom mfma(const char* name, DType operand) {
+  MatrixAtom atom;
+  atom.name = Symbol(std::string_view(name));
+  atom.m = atom.n = atom.k = 16;
+  atom.a = atom.b = operand;
+  atom.a_home = atom.b_home = atom.accumulator_home = Home::registers;
+  atom.issuing_lanes = 64;  // one wave
+  const FragmentDigit steps{HierarchyLevel::registers, 1, 4, Dimension::k, 1}, group{HierarchyLevel::lane, 16, 4, Dimension::k, 4};
+  atom.a_fragment = {steps, group, {HierarchyLevel::lane, 1, 16, Dimension::m, 1}};
+  atom.b_fragment = {steps, group, {HierarchyLevel::lane, 1, 16, Dimension::n, 1}};
+  atom.accumulator_fragment = {{HierarchyLevel::registers, 1, 4, Dimension::n, 1},
+                               {HierarchyLevel::lane, 16, 4, Dimension::n, 4},
+                               {HierarchyLevel::lane, 1, 16, Dimension::m, 1}};
+  return atom;
+}
+
+/// Products of f32 are four of v_mfma_f32_16x16x4_f32, whose only step of a lane is lane / 16: the i-th of them takes step i of each group
+/// of four, in both operands alike, so that fragments are those of the others.
+std::vector<MatrixAtom> mfma_rows() {
+  return {mfma("mfma_m16n16k16_bf16", DType::bf16), mfma("mfma_m16n16k16_f16", DType::f16), mfma("mfma_m16n16k16_f32", DType::f32)};
+}
+
+/// v_wmma_f32_16x16x16 of a wave of 32 (RDNA 3 ISA guide, wave matrix multiply accumulate): lane % 16 is the row of the machine's A and the
+/// column of its B, with all 16 steps in each lane, the same in both halves of the wave; result register v has row 2 v + lane / 16 and
+/// column lane % 16. As above the machine's A is our B; its row 2 v + h is our column 8 h + v, so that a lane's results are neighbours,
+/// too.
+MatrixAtom wmma(const char* name, DType operand) {
+  MatrixAtom atom;
+  atom.name = Symbol(std::string_view(name));
+  atom.m = atom.n = atom.k = 16;
+  atom.a = atom.b = operand;
+  atom.a_home = atom.b_home = atom.accumulator_home = Home::registers;
+  atom.issuing_lanes = 32;  // one wave
+  const FragmentDigit steps{HierarchyLevel::registers, 1, 16, Dimension::k, 1};
+  atom.a_fragment = {steps, {HierarchyLevel::lane, 1, 16, Dimension::m, 1}};
+  atom.b_fragment = {steps, {HierarchyLevel::lane, 2, 8, Dimension::n, 1}, {HierarchyLevel::lane, 1, 2, Dimension::n, 8}};
+  atom.accumulator_fragment = {{HierarchyLevel::registers, 1, 8, Dimension::n, 1},
+                               {HierarchyLevel::lane, 16, 2, Dimension::n, 8},
+                               {HierarchyLevel::lane, 1, 16, Dimension::m, 1}};
+  return atom;
+}
+
+/// What all of them share: 64 KiB of local data share a workgroup with 32 banks of 4 bytes, a quarter of the vector rate for exponentials
+/// (ISA guides). Nothing of it was measured: clocks are the peak engine clocks of the data sheets.
+Target amd(const char* name, const char* title, int lanes, int units, double clock, double matrix_flops_a_clock) {
+  Target target;
+  target.name = Symbol(std::string_view(name));
+  target.caution = "compiled and emulated, not run on AMD hardware";
+  target.title = std::string(title) + ": " + target.caution;
+  target.lanes = lanes;
+  target.workgroups = units;
+  target.shared_bytes = 65536;
+  target.spaces = spaces({"global", "shared", "register"});
+  target.code = "hip";
+  const double clocks = units * clock;
+  target.rates.matrix_flops = matrix_flops_a_clock * clocks;
+  target.rates.vector_flops = 64 * clocks;  // 64 f32 lanes a compute unit, one operation each
+  target.rates.exps = 16 * clocks;
+  target.rates.on_chip_bytes = 128 * clocks;
+  return target;
+}
+
+Target gfx90a() {
+  // One of the two dies of an MI250X: 110 units at 1.7 GHz, 1024 dense f16 flops a clock and unit (data sheet: 383 TFLOP/s of both dies).
+  // Its MFMA takes subnormal numbers of 16 bits for 0 and gives 0 for them, which those of the others do not.
+  Target target = amd("gfx90a", "AMD MI250 (CDNA 2)", 64, 110, 1.7e9, 1024);
+  target.rates.memory_bytes = 1.6e12;      // data sheet: 3.2 TB/s of both dies
+  target.registers_bytes = 4 * 512 * 256;  // four vector units of 512 registers of 64 lanes
+  target.atoms = mfma_rows();
+  return target;
+}
+
+Target gfx942() {
+  // MI300X: 304 units at 2.1 GHz, 2048 dense f16 flops a clock and unit (data sheet: 1307 TFLOP/s)
+  Target target = amd("gfx942", "AMD MI300X (CDNA 3)", 64, 304, 2.1e9, 2048);
+  target.rates.memory_bytes = 5.3e12;      // HBM3, data sheet
+  target.registers_bytes = 4 * 512 * 256;  // four vector units of 512 registers of 64 lanes
+  target.atoms = mfma_rows();
+  return target;
+}
+
+Target gfx1100() {
+  // RX 7900 XTX: 96 units at 2.5 GHz, 512 dense f16 flops a clock and unit (data sheet: 123 TFLOP/s)
+  Target target = amd("gfx1100", "AMD RX 7900 (RDNA 3)", 32, 96, 2.5e9, 512);
+  target.rates.memory_bytes = 960e9;        // GDDR6, data sheet
+  target.registers_bytes = 2 * 1536 * 128;  // two vector units of 1536 registers of 32 lanes
+  target.atoms = {wmma("wmma_m16n16k16_bf16", DType::bf16), wmma("wmma_m16n16k16_f16", DType::f16)};
+  return target;
+}
+
 std::vector<Target> make_targets() {
   const int lanes = host_lanes();
   const bool runs = host_runs_x86();
@@ -251,6 +347,9 @@ std::vector<Target> make_targets() {
       blackboard(),
       sm_80(),
       sm_90a(),
+      gfx90a(),
+      gfx942(),
+      gfx1100(),
   };
 }
 

@@ -222,6 +222,8 @@ class Programs(Contract):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for name in ("x86-64", "blackboard", "sm_80", "sm_90a"):
             self.assertRegex(done.stdout, rf"(?m)^{name} ")
+        for name in ("gfx90a", "gfx942", "gfx1100"):
+            self.assertRegex(done.stdout, rf"(?m)^{name} .*compiled and emulated, not run on AMD hardware")
         self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 140)
 
     def test_a_declared_dimension_may_be_set_before_and_after_the_file(self):
@@ -394,6 +396,20 @@ class Levels(Contract):
         document = json.loads(fathom("compile", "softmax", "--target", "sm_90a", "--emit", "code", "--json").stdout)
         self.assertEqual(document["level"], "code")
         self.assertIn("softmax_rows_launch", document["text"])
+
+    def test_code_for_amd_says_that_it_was_not_run(self):
+        for target, instruction in (("gfx90a", "mfma_m16n16k16_f16"), ("gfx942", "mfma_m16n16k16_f16"), ("gfx1100", "wmma_m16n16k16_f16")):
+            done = fathom("compile", "attention", "--target", target, "--emit", "code")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout.startswith("// compiled and emulated, not run on AMD hardware\n"), target)
+            for word in (f"--offload-arch={target}", "__global__", "attention_launch", instruction):
+                self.assertIn(word, done.stdout)
+        done = fathom("compile", "softmax", "--target", "gfx942", "--emit", "asm")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("made by clang", done.stderr)
+        done = fathom("compile", "matmul_bias_gelu", "--target", "gfx1100", "--emit", "code")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no atom of gfx1100", done.stderr)
 
 
 class Traces(Contract):

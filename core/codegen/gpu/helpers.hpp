@@ -18,6 +18,8 @@ struct Helper {
 
 /// CUDA C++ for compute capability 8.0 and later, without includes.
 [[nodiscard]] const std::vector<Helper>& cuda_helpers();
+/// HIP C++ for clang, without includes and device libraries. `lanes_of_wave` is a constant that stands before them.
+[[nodiscard]] const std::vector<Helper>& hip_helpers();
 /// Of kernels with roles: barriers, the copy engine, products of a warpgroup.
 [[nodiscard]] const std::vector<Helper>& asynchronous_helpers();
 /// Of what lanes, workgroups and kernels do together.

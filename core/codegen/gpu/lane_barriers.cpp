@@ -18,20 +18,20 @@ void LaneWorkgroup::set_up(std::size_t barrier, std::int64_t arrivals, std::size
 
 void LaneWorkgroup::publish(std::size_t thread) {
   for (Barrier& b : barriers_)
-    if (b.arrivals != 0 && b.thread == thread && !b.published) b.published = own_clock(thread / lanes_of_warp);
+    if (b.arrivals != 0 && b.thread == thread && !b.published) b.published = own_clock(thread / warp_lanes_);
 }
 
 void LaneWorkgroup::check_use(std::size_t barrier, std::size_t warp) const {
   const Barrier& b = barriers_[barrier];
   if (b.arrivals == 0) fault("`" + b.name + "` is used before it is set up");
-  const std::size_t by = b.thread / lanes_of_warp;
+  const std::size_t by = b.thread / warp_lanes_;
   if (!b.published) fault("`" + b.name + "` is used before it is published: `publish_barriers` is missing");
   if (*b.published > clocks_[warp][by])
     fault("`" + b.name + "` is used by a warp that has not waited since it was published: no wait of all threads stands between them");
 }
 
 void LaneWorkgroup::arrive(std::size_t barrier, std::size_t thread) {
-  const std::size_t warp = thread / lanes_of_warp;
+  const std::size_t warp = thread / warp_lanes_;
   check_use(barrier, warp);
   Barrier& b = barriers_[barrier];
   if (b.missing == 0) fault("more threads arrive at `" + b.name + "` than it counts");
@@ -41,7 +41,7 @@ void LaneWorkgroup::arrive(std::size_t barrier, std::size_t thread) {
 }
 
 void LaneWorkgroup::expect(std::size_t barrier, std::int64_t bytes, std::size_t thread) {
-  check_use(barrier, thread / lanes_of_warp);
+  check_use(barrier, thread / warp_lanes_);
   barriers_[barrier].bytes += bytes;
   barriers_[barrier].announced += bytes;
 }
@@ -72,7 +72,7 @@ std::string LaneWorkgroup::about(std::size_t barrier) const {
 
 void LaneWorkgroup::come(std::int64_t number, std::int64_t threads, std::size_t warp, LaneProcess* stays) {
   if (number < 0 || number >= static_cast<std::int64_t>(meetings_.size())) fault("there is no group " + std::to_string(number));
-  if (threads <= 0 || threads % static_cast<std::int64_t>(lanes_of_warp) != 0 || threads > launch_.kernel.threads)
+  if (threads <= 0 || threads % static_cast<std::int64_t>(warp_lanes_) != 0 || threads > launch_.kernel.threads)
     fault("a group of " + std::to_string(threads) + " threads: it has to be whole warps of the workgroup");
   Meeting& m = meetings_[static_cast<std::size_t>(number)];
   if (!m.here.empty() && m.threads != threads)
@@ -85,7 +85,7 @@ void LaneWorkgroup::come(std::int64_t number, std::int64_t threads, std::size_t 
   join(m.gathered, clocks_[warp]);
   advance(warp);
   if (stays != nullptr) m.staying.emplace_back(stays, warp);
-  if (static_cast<std::int64_t>(m.here.size() * lanes_of_warp) < threads) return;
+  if (static_cast<std::int64_t>(m.here.size() * warp_lanes_) < threads) return;
   for (const auto& [process, waiting] : m.staying) {
     join(clocks_[waiting], m.gathered);
     process->has_met();
@@ -96,7 +96,7 @@ void LaneWorkgroup::come(std::int64_t number, std::int64_t threads, std::size_t 
 std::string LaneWorkgroup::about_meeting(std::int64_t number) const {
   const Meeting& m = meetings_[static_cast<std::size_t>(number)];
   return (number == 0 ? std::string("all threads") : "group " + std::to_string(number)) + " (" +
-         std::to_string(m.here.size() * lanes_of_warp) + " of " + std::to_string(m.threads) + " threads are there)";
+         std::to_string(m.here.size() * warp_lanes_) + " of " + std::to_string(m.threads) + " threads are there)";
 }
 
 // ---- calls ----
@@ -105,7 +105,7 @@ void LaneProcess::wait_for_workgroup(Expr, const Mask& mask) {
   if (!std::all_of(mask.begin(), mask.end(), [](std::uint8_t b) { return b != 0; }))
     fault("some threads do not come to a wait of all threads");
   meeting_ = 0;
-  for (std::size_t first = 0; first < lanes_; first += lanes_of_warp) {
+  for (std::size_t first = 0; first < lanes_; first += warp_lanes_) {
     ++meetings_left_;
     workgroup_.come(0, workgroup_.launch().kernel.threads, warp_of(first), this);
   }
@@ -118,9 +118,9 @@ void LaneProcess::meet(Expr e, const Mask& mask) {
   whole_warps(mask, name);
   const Lanes numbers = value(e.arg(0), mask), threads = value(e.arg(1), mask);
   const bool stays = name == "wait_for_group";
-  for (std::size_t first = 0; first < lanes_; first += lanes_of_warp) {
+  for (std::size_t first = 0; first < lanes_; first += warp_lanes_) {
     if (!mask[first]) continue;
-    for (std::size_t lane = first; lane < first + lanes_of_warp; ++lane)
+    for (std::size_t lane = first; lane < first + warp_lanes_; ++lane)
       if (numbers.of[lane] != numbers.of[first] || threads.of[lane] != threads.of[first]) fault("`" + name + "` differs between lanes");
     const auto number = static_cast<std::int64_t>(numbers.of[first]);
     if (stays) {

@@ -53,7 +53,7 @@ void LaneWorkgroup::each_element(const BoxMap& map, const SharedCells& memory, s
 void LaneWorkgroup::load_box(const BoxMap& map, SharedCells& memory, std::int64_t at, std::size_t barrier, std::vector<std::int64_t> corner,
                              std::size_t thread) {
   check_panel(*map.map, memory, at);
-  check_use(barrier, thread / lanes_of_warp);
+  check_use(barrier, thread / warp_lanes_);
   Barrier& b = barriers_[barrier];
   const std::int64_t bytes = bytes_of_box(*map.map);
   if (bytes > b.announced)
@@ -62,7 +62,7 @@ void LaneWorkgroup::load_box(const BoxMap& map, SharedCells& memory, std::int64_
           "`expect_bytes` stands in front of the copies");
   b.announced -= bytes;
   each_element(map, memory, at, corner,
-               [&](std::int64_t in_memory, std::int64_t) { take_for_copy(memory, in_memory, clocks_[thread / lanes_of_warp], barrier); });
+               [&](std::int64_t in_memory, std::int64_t) { take_for_copy(memory, in_memory, clocks_[thread / warp_lanes_], barrier); });
   loads_.push_back({&map, &memory, at, barrier, std::move(corner)});
 }
 
@@ -83,7 +83,7 @@ void LaneWorkgroup::land(const Load& load) {
 void LaneWorkgroup::store_box(const BoxMap& map, SharedCells& memory, std::int64_t at, std::vector<std::int64_t> corner,
                               std::size_t thread) {
   check_panel(*map.map, memory, at);
-  const std::size_t warp = thread / lanes_of_warp;
+  const std::size_t warp = thread / warp_lanes_;
   if (storing_[warp].value_or(thread) != thread) fault("boxes are stored by two lanes of one warp: each would wait for its own only");
   storing_[warp] = thread;
   Stores& own = stores_by_thread_[thread];
@@ -109,7 +109,7 @@ void LaneWorkgroup::land(const Store& store) {
 void LaneWorkgroup::commit_stores(std::size_t thread) { ++stores_by_thread_[thread].committed; }
 
 void LaneWorkgroup::wait_for_stores(std::size_t thread, std::int64_t younger, bool to_read_only) {
-  const std::size_t warp = thread / lanes_of_warp;
+  const std::size_t warp = thread / warp_lanes_;
   if (storing_[warp] != thread) return;
   Stores& own = stores_by_thread_[thread];
   own.read = std::max(own.read, own.committed - younger);

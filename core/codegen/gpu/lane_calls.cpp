@@ -9,11 +9,11 @@
 namespace fathom::gpu {
 
 void LaneProcess::whole_warps(const Mask& mask, const std::string& what) const {
-  for (std::size_t first = 0; first < lanes_; first += lanes_of_warp) {
+  for (std::size_t first = 0; first < lanes_; first += warp_lanes_) {
     const bool one = std::any_of(mask.begin() + static_cast<std::ptrdiff_t>(first),
-                                 mask.begin() + static_cast<std::ptrdiff_t>(first + lanes_of_warp), [](bool b) { return b; });
+                                 mask.begin() + static_cast<std::ptrdiff_t>(first + warp_lanes_), [](bool b) { return b; });
     const bool all = std::all_of(mask.begin() + static_cast<std::ptrdiff_t>(first),
-                                 mask.begin() + static_cast<std::ptrdiff_t>(first + lanes_of_warp), [](bool b) { return b; });
+                                 mask.begin() + static_cast<std::ptrdiff_t>(first + warp_lanes_), [](bool b) { return b; });
     if (one != all) fault("`" + what + "` is done by a part of a warp: lanes are missing");
   }
 }
@@ -72,14 +72,17 @@ std::optional<Lanes> LaneProcess::call(Expr e, const Mask& mask) {
   }
   if (name == "same_in_warp") {
     whole_warps(mask, name);
-    for (std::size_t lane = 0; lane < made.of.size(); ++lane) made.of[lane] = args[0].of[lane / lanes_of_warp * lanes_of_warp];
+    for (std::size_t lane = 0; lane < made.of.size(); ++lane) made.of[lane] = args[0].of[lane / warp_lanes_ * warp_lanes_];
     return made;
   }
+  if (name == "again") return args[0];
   if (name == "to_float") return each(Type::f32, [](double a, double) { return a; });
   if (name == "to_bf16") return each(Type::bf16, [](double a, double) { return round_to(DType::bf16, a); });
   if (name == "to_f16") return each(Type::f16, [](double a, double) { return round_to(DType::f16, a); });
   if (name == "pair_bf16") return each(Type::pair_bf16, [](double a, double b) { return pair_of(Type::bf16, a, b); });
   if (name == "pair_f16") return each(Type::pair_f16, [](double a, double b) { return pair_of(Type::f16, a, b); });
+  if (name == "join_bf16") return each(Type::pair_bf16, [](double a, double b) { return pair_of(Type::bf16, a, b); });
+  if (name == "join_f16") return each(Type::pair_f16, [](double a, double b) { return pair_of(Type::f16, a, b); });
   if (name == "half_of_pair_bf16") return each(Type::f32, [](double a, double b) { return half_of(Type::bf16, a, b != 0); });
   if (name == "half_of_pair_f16") return each(Type::f32, [](double a, double b) { return half_of(Type::f16, a, b != 0); });
   if (name == "maximum") return each(own_type, [](double a, double b) { return a != a || b != b ? a + b : std::max(a, b); });
@@ -109,8 +112,8 @@ std::optional<Lanes> LaneProcess::own_number(const std::string& name) const {
     for (std::size_t lane = 0; lane < lanes_; ++lane) made.of[lane] = static_cast<double>(f(first_ + lane));
     return made;
   };
-  if (name == "lane_number") return each([](std::size_t thread) { return thread % lanes_of_warp; });
-  if (name == "warp_number") return each([](std::size_t thread) { return thread / lanes_of_warp; });
+  if (name == "lane_number") return each([&](std::size_t thread) { return thread % warp_lanes_; });
+  if (name == "warp_number") return each([&](std::size_t thread) { return thread / warp_lanes_; });
   if (name == "thread_number") return each([](std::size_t thread) { return thread; });
   if (name == "workgroup_number") return each([&](std::size_t) { return workgroup_.number(); });
   if (name == "workgroup_count") return each([&](std::size_t) { return workgroup_.launch().workgroups; });
@@ -135,6 +138,12 @@ bool LaneProcess::act(Expr e, const Mask& mask) {
       {"mma_m16n8k16_bf16", {&LaneProcess::mma_m16n8k16}},
       {"mma_m16n8k16_f16", {&LaneProcess::mma_m16n8k16}},
       {"mma_m16n8k8_f32", {&LaneProcess::mma_m16n8k8_f32}},
+      {"mfma_m16n16k16_bf16", {&LaneProcess::mfma_16x16x16}},
+      {"mfma_m16n16k16_f16", {&LaneProcess::mfma_16x16x16}},
+      {"mfma_m16n16k16_f32", {&LaneProcess::mfma_16x16x16}},
+      {"wmma_m16n16k16_bf16", {&LaneProcess::wmma_16x16x16}},
+      {"wmma_m16n16k16_f16", {&LaneProcess::wmma_16x16x16}},
+      {"copy_chunk", {&LaneProcess::copy_chunk}},
       {"wait_for_workgroup", {&LaneProcess::wait_for_workgroup}},
       {"wait_for_warp", {&LaneProcess::wait_for_warp}},
       {"wait_for_group", {&LaneProcess::meet, true}},
@@ -181,11 +190,11 @@ Lanes LaneProcess::of_warp(const std::string& name, const std::vector<Lanes>& ar
   Lanes made{args[0].type, std::vector<double>(lanes_, 0)};
   const bool any = name == "any_of_warp";
   for (std::size_t lane = 0; lane < lanes_; ++lane) {
-    const std::size_t first = lane / lanes_of_warp * lanes_of_warp;
+    const std::size_t first = lane / warp_lanes_ * warp_lanes_;
     if (any) {
-      for (std::size_t other = first; other < first + lanes_of_warp; ++other) made.of[lane] = std::max(made.of[lane], args[0].of[other]);
+      for (std::size_t other = first; other < first + warp_lanes_; ++other) made.of[lane] = std::max(made.of[lane], args[0].of[other]);
     } else {
-      made.of[lane] = args[0].of[first + ((lane % lanes_of_warp) ^ static_cast<std::size_t>(args[1].of[lane]))];
+      made.of[lane] = args[0].of[first + ((lane % warp_lanes_) ^ static_cast<std::size_t>(args[1].of[lane]))];
     }
   }
   return made;

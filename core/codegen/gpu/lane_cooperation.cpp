@@ -45,8 +45,7 @@ std::optional<std::optional<Lanes>> LaneProcess::cooperation(Expr e, const Mask&
     const Lanes from = value(e.arg(0), mask), lane_of = value(e.arg(1), mask);
     Lanes made = from;
     for (std::size_t lane = 0; lane < lanes_; ++lane)
-      if (mask[lane])
-        made.of[lane] = from.of[lane / lanes_of_warp * lanes_of_warp + static_cast<std::size_t>(lane_of.of[lane]) % lanes_of_warp];
+      if (mask[lane]) made.of[lane] = from.of[lane / warp_lanes_ * warp_lanes_ + static_cast<std::size_t>(lane_of.of[lane]) % warp_lanes_];
     return made;
   }
   if (name == "transposed_matrix") {  // movmatrix (PTX ISA): row r of the matrix is in lanes 4r … 4r + 3, two elements each
@@ -61,7 +60,7 @@ std::optional<std::optional<Lanes>> LaneProcess::cooperation(Expr e, const Mask&
     };
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
       if (!mask[lane]) continue;
-      const std::size_t first = lane / lanes_of_warp * lanes_of_warp, row = lane % lanes_of_warp / 4, column = lane % 4 * 2;
+      const std::size_t first = lane / warp_lanes_ * warp_lanes_, row = lane % warp_lanes_ / 4, column = lane % 4 * 2;
       made.of[lane] = static_cast<double>(half(first, column, row) | half(first, column + 1, row) << 16U);
     }
     return made;

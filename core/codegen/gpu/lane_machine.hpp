@@ -15,7 +15,7 @@
 
 namespace fathom::gpu {
 
-inline constexpr std::size_t lanes_of_warp = 32, lanes_of_warpgroup = 128;
+inline constexpr std::size_t lanes_of_warpgroup = 128;
 
 struct LaneFault {
   Refusal why;
@@ -117,7 +117,7 @@ class LaneWorkgroup {
   void write(SharedCells& memory, std::int64_t at, std::size_t thread, double value);
   /// At some time between now and when the reader's count is known to be so high. `now`: what is ordered before it.
   double read_on_its_own(SharedCells& memory, std::int64_t at, const Clocks& now, std::size_t reader, Clock count, const char* what);
-  void fence_for_copies(std::size_t thread) { fences_[thread].push_back(own_clock(thread / lanes_of_warp)); }
+  void fence_for_copies(std::size_t thread) { fences_[thread].push_back(own_clock(thread / warp_lanes_)); }
   void store_to_tensor(SharedCells& memory, std::int64_t at, std::size_t thread, double value);
 
   // clocks
@@ -214,7 +214,7 @@ class LaneWorkgroup {
 
   const LaneLaunch& launch_;
   const std::int64_t number_;
-  const std::size_t warps_, warpgroups_;
+  const std::size_t warp_lanes_, warps_, warpgroups_;
   LaneVariables shared_;
   std::vector<Clocks> clocks_;              ///< of each warp
   std::vector<std::vector<Clock>> fences_;  ///< of each thread: when it made its writes visible to what runs on its own

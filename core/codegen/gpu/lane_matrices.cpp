@@ -65,7 +65,7 @@ void LaneProcess::load_matrices(Expr e, const Mask& mask) {
   const bool transposed = name.size() > prefix + 1;
   const Place to = place(e.arg(0), mask), row = place(e.arg(1), mask);
   const Type half = row.memory->type;
-  for (std::size_t first = 0; first < lanes_; first += lanes_of_warp) {
+  for (std::size_t first = 0; first < lanes_; first += warp_lanes_) {
     if (!mask[first]) continue;
     for (int q = 0; q < count; ++q) {
       double matrix[8][8];
@@ -74,7 +74,7 @@ void LaneProcess::load_matrices(Expr e, const Mask& mask) {
         if (row.at[lane] % 8 != 0) fault("a row of a matrix in `" + row.memory->name + "` that is not aligned");
         for (std::int64_t c = 0; c < 8; ++c) matrix[r][c] = read_cell(*row.memory, row.at[lane] + c, lane);
       }
-      for (std::size_t l = 0; l < lanes_of_warp; ++l) {
+      for (std::size_t l = 0; l < warp_lanes_; ++l) {
         const std::size_t r = l / 4, c = l % 4 * 2;
         const double low = transposed ? matrix[c][r] : matrix[r][c], high = transposed ? matrix[c + 1][r] : matrix[r][c + 1];
         write_register(to, first + l, q, pair_of(half, low, high));
@@ -88,10 +88,10 @@ void LaneProcess::mma_m16n8k16(Expr e, const Mask& mask) {
   const Type half = e.name().text() == "mma_m16n8k16_bf16" ? Type::bf16 : Type::f16;
   whole_warps(mask, e.name().text());
   const Place c = place(e.arg(0), mask), a = place(e.arg(1), mask), b = place(e.arg(2), mask);
-  for (std::size_t first = 0; first < lanes_; first += lanes_of_warp) {
+  for (std::size_t first = 0; first < lanes_; first += warp_lanes_) {
     if (!mask[first]) continue;
     double left[16][16], right[16][8];
-    for (std::size_t lane = 0; lane < lanes_of_warp; ++lane) {
+    for (std::size_t lane = 0; lane < warp_lanes_; ++lane) {
       const std::size_t group = lane / 4, thread = lane % 4;
       for (std::size_t i = 0; i < 8; ++i) {
         const std::size_t row = i < 2 || (i >= 4 && i < 6) ? group : group + 8, column = thread * 2 + (i & 1U) + (i >= 4 ? 8 : 0);
@@ -102,7 +102,7 @@ void LaneProcess::mma_m16n8k16(Expr e, const Mask& mask) {
         right[row][group] = half_of(half, read_register(b, first + lane, static_cast<std::int64_t>(i / 2)), i % 2 == 1);
       }
     }
-    for (std::size_t lane = 0; lane < lanes_of_warp; ++lane) {
+    for (std::size_t lane = 0; lane < warp_lanes_; ++lane) {
       for (std::size_t i = 0; i < 4; ++i) {
         const std::size_t row = i < 2 ? lane / 4 : lane / 4 + 8, column = lane % 4 * 2 + (i & 1U);
         double total = read_register(c, first + lane, static_cast<std::int64_t>(i));
@@ -117,16 +117,16 @@ void LaneProcess::mma_m16n8k16(Expr e, const Mask& mask) {
 void LaneProcess::mma_m16n8k8_f32(Expr e, const Mask& mask) {
   whole_warps(mask, e.name().text());
   const Place c = place(e.arg(0), mask), a = place(e.arg(1), mask), b = place(e.arg(2), mask);
-  for (std::size_t first = 0; first < lanes_; first += lanes_of_warp) {
+  for (std::size_t first = 0; first < lanes_; first += warp_lanes_) {
     if (!mask[first]) continue;
     double left[16][8], right[8][8];
-    for (std::size_t lane = 0; lane < lanes_of_warp; ++lane) {
+    for (std::size_t lane = 0; lane < warp_lanes_; ++lane) {
       const std::size_t group = lane / 4, thread = lane % 4;
       for (std::size_t i = 0; i < 4; ++i)
         left[group + (i >= 2 ? 8 : 0)][2 * thread + (i & 1U)] = read_register(a, first + lane, static_cast<std::int64_t>(i));
       for (std::size_t i = 0; i < 2; ++i) right[2 * thread + i][group] = read_register(b, first + lane, static_cast<std::int64_t>(i));
     }
-    for (std::size_t lane = 0; lane < lanes_of_warp; ++lane) {
+    for (std::size_t lane = 0; lane < warp_lanes_; ++lane) {
       for (std::size_t i = 0; i < 4; ++i) {
         const std::size_t row = lane / 4 + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + (i & 1U);
         double total = read_register(c, first + lane, static_cast<std::int64_t>(i));

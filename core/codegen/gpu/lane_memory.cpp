@@ -32,7 +32,7 @@ void join(Clocks& into, const Clocks& from) {
 }
 
 Clocks LaneWorkgroup::known_to_warpgroup(std::size_t warpgroup) const {
-  constexpr std::size_t warps = lanes_of_warpgroup / lanes_of_warp;
+  const std::size_t warps = lanes_of_warpgroup / warp_lanes_;
   Clocks known = clocks_[warpgroup * warps];
   for (std::size_t w = 1; w < warps; ++w) {
     for (std::size_t i = 0; i < known.size(); ++i) known[i] = std::min(known[i], clocks_[warpgroup * warps + w][i]);
@@ -66,7 +66,7 @@ void LaneWorkgroup::written_early(const SharedCells& memory, std::int32_t writer
 double LaneWorkgroup::read(SharedCells& memory, std::int64_t at, std::size_t thread) {
   check_inside(memory, at, "read");
   if (memory.uses) {
-    const std::size_t warp = thread / lanes_of_warp;
+    const std::size_t warp = thread / warp_lanes_;
     const Clocks& now = clocks_[warp];
     SharedUses& uses = *memory.uses;
     const Pieces pieces = pieces_of(memory, at);
@@ -82,7 +82,7 @@ double LaneWorkgroup::read(SharedCells& memory, std::int64_t at, std::size_t thr
 void LaneWorkgroup::write(SharedCells& memory, std::int64_t at, std::size_t thread, double value) {
   check_inside(memory, at, "written");
   if (memory.global) return store_to_tensor(memory, at, thread, value);
-  const std::size_t warp = thread / lanes_of_warp;
+  const std::size_t warp = thread / warp_lanes_;
   const Clocks& now = clocks_[warp];
   SharedUses& uses = *memory.uses;
   const Pieces pieces = pieces_of(memory, at);

@@ -29,6 +29,7 @@ LaneProcess::LaneProcess(LaneWorkgroup& workgroup, std::string name, std::size_t
       name_(std::move(name)),
       first_(first_thread),
       lanes_(lanes),
+      warp_lanes_(static_cast<std::size_t>(module_.lanes)),
       commits_(lanes, 0),
       products_((lanes + lanes_of_warpgroup - 1) / lanes_of_warpgroup) {}
 

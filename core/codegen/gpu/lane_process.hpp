@@ -1,6 +1,6 @@
 // Internal to lane mode: warps that run one program in step, under masks. A block that runs is a frame, so that a process can stop where it
 // has to wait and go on later. lane_process.cpp runs statements, lane_values.cpp evaluates; the helper functions are in lane_calls.cpp,
-// lane_matrices.cpp, lane_barriers.cpp, lane_boxes.cpp and lane_products.cpp.
+// lane_matrices.cpp, lane_waves.cpp, lane_barriers.cpp, lane_boxes.cpp and lane_products.cpp.
 #pragma once
 
 #include "codegen/gpu/lane_machine.hpp"
@@ -103,11 +103,16 @@ class LaneProcess {
   void whole_warps(const Mask& mask, const std::string& what) const;
   void whole_warpgroups(const Mask& mask, const std::string& what) const;
   std::size_t only_lane(const Mask& mask, const std::string& what, const char* why) const;
-  [[nodiscard]] std::size_t warp_of(std::size_t lane) const { return (first_ + lane) / lanes_of_warp; }
+  [[nodiscard]] std::size_t warp_of(std::size_t lane) const { return (first_ + lane) / warp_lanes_; }
   // lane_matrices.cpp
   void load_matrices(Expr e, const Mask& mask);
   void mma_m16n8k16(Expr e, const Mask& mask);
   void mma_m16n8k8_f32(Expr e, const Mask& mask);
+  // lane_waves.cpp
+  double operand_element(Type type, const Place& of, std::size_t lane, std::size_t i);
+  void mfma_16x16x16(Expr e, const Mask& mask);
+  void wmma_16x16x16(Expr e, const Mask& mask);
+  void copy_chunk(Expr e, const Mask& mask);
   // lane_barriers.cpp
   void wait_for_workgroup(Expr e, const Mask& mask);
   void wait_for_warp(Expr e, const Mask& mask);
@@ -153,6 +158,7 @@ class LaneProcess {
   const ThreadModule& module_;
   const std::string name_;
   const std::size_t first_, lanes_;  ///< threads of the workgroup
+  const std::size_t warp_lanes_;     ///< of a warp
   LaneVariables globals_, variables_;
   std::deque<Frame> stack_;
   std::int64_t time_ = 0;  ///< statements so far

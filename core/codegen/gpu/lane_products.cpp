@@ -166,7 +166,7 @@ void LaneProcess::wait_for_products(Expr e, const Mask& mask) {
     if (!mask[first]) continue;
     Products& products = products_[first / lanes_of_warpgroup];
     products.waited = std::max(products.waited, products.committed - younger);
-    for (std::size_t lane = first; lane < first + lanes_of_warpgroup; lane += lanes_of_warp)
+    for (std::size_t lane = first; lane < first + lanes_of_warpgroup; lane += warp_lanes_)
       workgroup_.clock(warp_of(lane))[workgroup_.products_of((first_ + first) / lanes_of_warpgroup)] = static_cast<Clock>(products.waited);
   }
 }

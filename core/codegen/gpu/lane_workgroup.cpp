@@ -9,13 +9,14 @@ namespace fathom::gpu {
 LaneWorkgroup::LaneWorkgroup(const LaneLaunch& launch, std::int64_t number)
     : launch_(launch),
       number_(number),
-      warps_(static_cast<std::size_t>(launch.kernel.threads) / lanes_of_warp),
-      warpgroups_((warps_ * lanes_of_warp + lanes_of_warpgroup - 1) / lanes_of_warpgroup),
+      warp_lanes_(static_cast<std::size_t>(launch.module.lanes)),
+      warps_(static_cast<std::size_t>(launch.kernel.threads) / warp_lanes_),
+      warpgroups_((warps_ * warp_lanes_ + lanes_of_warpgroup - 1) / lanes_of_warpgroup),
       fences_(static_cast<std::size_t>(launch.kernel.threads)),
       stores_by_thread_(static_cast<std::size_t>(launch.kernel.threads)),
       storing_(warps_),
       state_(launch.seed + static_cast<std::uint64_t>(number) * 0x9e3779b97f4a7c15ULL) {
-  if (launch.kernel.threads % static_cast<std::int64_t>(lanes_of_warp) != 0) fault("a workgroup of a part of a warp");
+  if (launch.kernel.threads % static_cast<std::int64_t>(warp_lanes_) != 0) fault("a workgroup of a part of a warp");
   lay_out_memory();
   clocks_.assign(warps_, Clocks(copies_of(barriers_.size()), 0));
   for (std::size_t w = 0; w < warps_; ++w) clocks_[w][w] = 1;
@@ -133,8 +134,8 @@ void LaneWorkgroup::start_roles() {
         taken[w] = true;
       }
       const std::string name = role.groups == 1 ? role.name.text() : role.name.text() + " " + std::to_string(g);
-      processes_.push_back(std::make_unique<LaneProcess>(*this, name, first * lanes_of_warp, warps * lanes_of_warp));
-      processes_.back()->see(all->variables(), static_cast<std::size_t>(launch_.kernel.threads), first * lanes_of_warp);
+      processes_.push_back(std::make_unique<LaneProcess>(*this, name, first * warp_lanes_, warps * warp_lanes_));
+      processes_.back()->see(all->variables(), static_cast<std::size_t>(launch_.kernel.threads), first * warp_lanes_);
       processes_.back()->start(role.body);
     }
   }

@@ -88,8 +88,8 @@ BoxMap box_map_of(const TensorMap& map, const LaneArguments& all, const DimValue
 }
 
 void run_kernel(const ThreadModule& made, const ThreadKernel& k, const LaneArguments& all, const LaneOptions& options,
-                std::int64_t& steps) {
-  LaneLaunch launch{made, k, steps, {}, {}, 1, options.seed};
+                std::int64_t& left) {
+  LaneLaunch launch{made, k, left, {}, {}, 1, options.seed};
   DimValues own = all.dims;
   const auto threads = static_cast<std::size_t>(k.threads);
   for (const ThreadParameter& p : k.parameters) {

@@ -33,7 +33,7 @@ static bool fathom_encode(tensor_map* map, int type, unsigned rank, unsigned lon
 
 class Launcher {
  public:
-  Launcher(const ThreadModule& made, const kernel::Module& module) : made_(made), module_(module) {
+  Launcher(const ThreadModule& made, const kernel::Module& module, SharedMemory shared) : made_(made), module_(module), shared_(shared) {
     for (const ThreadKernel& k : made.kernels)
       for (const ThreadParameter& p : k.parameters) names_[p.original] = p.variable.name;
   }
@@ -202,6 +202,7 @@ class Launcher {
     line(indent + "  if (workgroups_of_" + k.name.text() + " > 0) {");
     std::int64_t bytes = 0;
     (void)dynamic_offsets(k, bytes);
+    if (shared_ == SharedMemory::declared) bytes = 0;
     for (const TensorMap& map : k.maps) encode(map, indent + "    ");
     std::string arguments;
     for (const ThreadParameter& p : k.parameters) {
@@ -217,7 +218,7 @@ class Launcher {
       fixed += elements * size_in_bytes(v.type);
     }
     const std::string& name = k.name.text();
-    if (bytes + fixed > without_asking)
+    if (bytes > 0 && bytes + fixed > without_asking)
       check(fmt::format("cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {}) != cudaSuccess", name, bytes),
             fmt::format("{} needs {} bytes of shared memory, more than this machine has", name, bytes), with_error_taken(),
             indent + "    ");
@@ -292,6 +293,7 @@ class Launcher {
 
   const ThreadModule& made_;
   const kernel::Module& module_;
+  const SharedMemory shared_;
   std::map<Symbol, Symbol> names_;
   std::vector<std::string> taken_;  ///< what gives workspaces back
   std::string text_;
@@ -299,6 +301,8 @@ class Launcher {
 
 }  // namespace
 
-std::string print_launcher(const ThreadModule& made, const kernel::Module& module) { return Launcher(made, module).text(); }
+std::string print_launcher(const ThreadModule& made, const kernel::Module& module, SharedMemory shared) {
+  return Launcher(made, module, shared).text();
+}
 
 }  // namespace fathom::gpu

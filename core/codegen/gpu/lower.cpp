@@ -44,15 +44,16 @@ namespace {
 /// Words of the language and names of the prelude.
 const std::set<std::string>& reserved() {
   static const auto* words = new std::set<std::string>{
-      "alignas",   "alignof",   "and",      "asm",       "auto",     "bool",     "break",     "case",   "catch",     "char",     "class",
-      "const",     "constexpr", "continue", "default",   "delete",   "do",       "double",    "else",   "enum",      "explicit", "export",
-      "extern",    "false",     "float",    "for",       "friend",   "goto",     "if",        "inline", "int",       "long",     "mutable",
-      "namespace", "new",       "not",      "operator",  "or",       "private",  "protected", "public", "register",  "return",   "short",
-      "signed",    "sizeof",    "static",   "struct",    "switch",   "template", "this",      "throw",  "true",      "try",      "typedef",
-      "typename",  "union",     "unsigned", "using",     "virtual",  "void",     "volatile",  "while",  "xor",       "lane",     "warp",
-      "g",         "abs",       "max",      "min",       "exp",      "log",      "pow",       "sin",    "cos",       "y0",       "y1",
-      "j0",        "j1",        "yn",       "jn",        "infinity", "unrolled", "bf16",      "f16",    "threadIdx", "blockIdx", "blockDim",
-      "gridDim",   "warpSize",  "main",     "arguments", "count",    "dims",     "dim_count", "stream", "error",     "on",       "failed"};
+      "alignas",  "alignof",  "and",       "asm",       "auto",    "bool",      "break",     "case",     "catch",    "char",
+      "class",    "const",    "constexpr", "continue",  "default", "delete",    "do",        "double",   "else",     "enum",
+      "explicit", "export",   "extern",    "false",     "float",   "for",       "friend",    "goto",     "if",       "inline",
+      "int",      "long",     "mutable",   "namespace", "new",     "not",       "operator",  "or",       "private",  "protected",
+      "public",   "register", "return",    "short",     "signed",  "sizeof",    "static",    "struct",   "switch",   "template",
+      "this",     "throw",    "true",      "try",       "typedef", "typename",  "union",     "unsigned", "using",    "virtual",
+      "void",     "volatile", "while",     "xor",       "lane",    "warp",      "g",         "abs",      "max",      "min",
+      "exp",      "log",      "pow",       "sin",       "cos",     "y0",        "y1",        "j0",       "j1",       "yn",
+      "jn",       "infinity", "unrolled",  "rolled",    "bf16",    "f16",       "threadIdx", "blockIdx", "blockDim", "gridDim",
+      "warpSize", "main",     "arguments", "count",     "dims",    "dim_count", "stream",    "error",    "on",       "failed"};
   return *words;
 }
 }  // namespace
@@ -207,6 +208,14 @@ void KernelLowering::lower_for(const kernel::For& f) {
   }
 }
 
+static bool has_products(const kernel::Block& body) {
+  return std::any_of(body.begin(), body.end(), [](const kernel::Statement& s) {
+    if (const auto* w = std::get_if<kernel::When>(&s.op)) return has_products(w->body);
+    if (const auto* f = std::get_if<kernel::For>(&s.op)) return has_products(f->body);
+    return std::holds_alternative<kernel::Mma>(s.op);
+  });
+}
+
 void KernelLowering::range_loop(const kernel::For& f, std::size_t range, const std::function<void()>& body) {
   Loop loop;
   loop.variable = names_.fresh(f.variable.text());
@@ -220,6 +229,9 @@ void KernelLowering::range_loop(const kernel::For& f, std::size_t range, const s
     scalars_[f.variable] = {symbol(loop.variable), Type::i32};
     for (const kernel::TaggedRange& r : f.ranges)
       if (!r.tag.empty()) scalars_[r.tag] = {boolean(r.tag == f.ranges[range].tag), Type::boolean};
+    if (!target_.loads_matrices && has_products(f.body)) {  // else the addresses of all fragments are kept over all trips
+      emit({Assign{symbol(Symbol("lane")), call_of("again", {call_of("lane_number", {})})}});
+    }
     body();
   });
   --loops_;
@@ -289,6 +301,7 @@ std::vector<std::int64_t> dynamic_offsets(const ThreadKernel& k, std::int64_t& b
 
 Result<ThreadModule> lower(const kernel::Module& module, const Target& target) {
   ThreadModule made;
+  made.lanes = target.lanes;
   try {
     for (const kernel::Kernel& k : module.kernels) made.kernels.push_back(KernelLowering(module, k, target, made).run());
   } catch (Refused& no) {

@@ -1,7 +1,7 @@
-// Channels: rings of slots in shared memory. Of a role to itself: filled by asynchronous copies of its threads, and what has to wait for
-// what follows from the order of the events: a receive waits until its copies have landed and for all threads; a slot is filled again only
-// behind a wait that all threads have passed since they read it. Between roles: two barriers a slot, one says that it is full, one that it
-// is empty.
+// Channels: rings of slots in shared memory. Of a role to itself: filled by asynchronous copies of its threads (on targets that have none
+// by loads and stores, which only the other threads wait for), and what has to wait for what follows from the order of the events: a
+// receive waits until its copies have landed and for all threads; a slot is filled again only behind a wait that all threads have passed
+// since they read it. Between roles: two barriers a slot, one says that it is full, one that it is empty.
 #include <algorithm>
 
 #include "codegen/gpu/lowering.hpp"
@@ -285,7 +285,7 @@ void KernelLowering::lower_copy(const kernel::Copy& c) {
   if (!by_chunk)
     refused("the condition of the copy `" + c.token.text() + "` differs within a chunk of 16 bytes: `" + fathom::print(condition) + "`",
             {c.token.text()});
-  rings_.at(of->second).copies = true;
+  rings_.at(of->second).copies = target_.copies_beside;
   std::int64_t chunks = 1;
   std::vector<std::int64_t> extents;
   for (const Expr axis : axes) {
@@ -301,10 +301,11 @@ void KernelLowering::lower_copy(const kernel::Copy& c) {
   loop.hi = number(rounds);
   loop.unrolled = true;
   not_negative_.insert(loop.variable);
-  loop.body = inside([&] {
+  const Expr own_thread = keeps_no_addresses() ? call_of("again", {thread_in_group()}) : thread_in_group();
+  const auto body = [&](Expr round) {
     const Symbol chunk = names_.fresh("chunk");
     not_negative_.insert(chunk);
-    emit({Declare{{chunk, Type::i32, {}}, symbol(loop.variable) * number(threads) + thread_in_group()}});
+    emit({Declare{{chunk, Type::i32, {}}, round * number(threads) + own_thread}});
     Element at;
     std::int64_t below = 1;
     for (std::size_t a = axes.size(); a-- > 0;) {
@@ -321,16 +322,37 @@ void KernelLowering::lower_copy(const kernel::Copy& c) {
     const auto also = [&](Expr more) { inside_it = inside_it ? binary(Op::logical_and, inside_it, more) : more; };
     if (condition) also(converted(element(condition, at), Type::boolean).expr);
     if (ahead_inside_) also(ahead_inside_);
-    const Expr copy = call_of(copy_along(c), {call_of("&", {fathom::read(to->name, {offset(*to, c.to.subscripts, at)})}),
-                                              call_of("&", {fathom::read(source->name, {offset(*source, subscripts, at)})}),
-                                              inside_it ? inside_it : boolean(true)});
+    const Expr copy =
+        call_of(target_.copies_beside ? copy_along(c) : "copy_chunk",
+                {call_of("&", {fathom::read(to->name, {offset(*to, c.to.subscripts, at)})}),
+                 call_of("&", {fathom::read(source->name, {offset(*source, subscripts, at)})}), inside_it ? inside_it : boolean(true)});
     if (rounds * threads == chunks) {
       emit({Do{copy}});
     } else {
       emit({Branch{binary(Op::lt, symbol(chunk), number(chunks)), {{Do{copy}}}, {}}});
     }
     names_.release(chunk);
-  });
+  };
+  constexpr std::int64_t most_together = 8;  // loads that registers hold at once, where copies go through them
+  std::int64_t together = std::min(rounds, most_together);
+  while (rounds % together != 0) --together;
+  if (target_.copies_beside || together == rounds) {
+    loop.body = inside([&] { body(symbol(loop.variable)); });
+  } else {
+    Loop groups = loop;
+    groups.variable = names_.fresh("group");
+    groups.hi = number(rounds / together);
+    groups.unrolled = false;
+    groups.rolled = true;
+    not_negative_.insert(groups.variable);
+    loop.hi = number(together);
+    groups.body = inside([&] {
+      loop.body = inside([&] { body(symbol(groups.variable) * number(together) + symbol(loop.variable)); });
+      emit({loop});
+    });
+    names_.release(groups.variable);
+    loop = groups;
+  }
   names_.release(loop.variable);
   emit({loop});
 }

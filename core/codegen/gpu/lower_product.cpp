@@ -89,7 +89,8 @@ void KernelLowering::lower_mma(const kernel::Mma& m) {
   const std::string tile_of = product.n.empty() ? "n" : product.n[0].name.text();
   const bool a_in_slot = tiles_.count(m.a.name) == 0, b_in_slot = tiles_.count(m.b.name) == 0;
   const bool halves = size_in_bytes(atom->b) == 2;
-  const std::int64_t together = b_in_slot && halves && tiles_k % 2 == 0 ? 2 : 1;  // steps along k that one load of matrices serves
+  // Steps along k that one load of matrices serves.
+  const std::int64_t together = target_.loads_matrices && b_in_slot && halves && tiles_k % 2 == 0 ? 2 : 1;
   const Symbol mma(atom->name);
   unrolled_loop("m_tile", own_m, [&](Expr mt) {
     unrolled_loop(tile_of + "_tile", tiles_n, [&](Expr nt) {
@@ -116,6 +117,10 @@ void KernelLowering::lower_mma(const kernel::Mma& m) {
 Expr KernelLowering::load_b(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr nt, Expr kk,
                             std::int64_t steps) {
   const Expr n_axis = subscript_of(m.b, product.n), k_axis = subscript_of(m.b, product.k), lane = symbol(Symbol("lane"));
+  if (!target_.loads_matrices) {
+    const FragmentSource source{n_axis, simplify_integer(nt * number(atom.n)), k_axis, simplify_integer(kk * number(atom.k))};
+    return load_fragment(m.b, source, atom.b_fragment, "b");
+  }
   const bool rows_are_n = m.b.subscripts.back() == k_axis;
   const Symbol registers = names_.fresh("b");
   if (size_in_bytes(atom.b) != 2) {  // element by element, as the fragment has them
@@ -142,11 +147,28 @@ Expr KernelLowering::load_b(const kernel::Mma& m, const layout::Product& product
 
 /// A of one step along k, for sixteen rows of this warp.
 Expr KernelLowering::load_a(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr mt, Expr step) {
+  if (!target_.loads_matrices) {
+    const FragmentSource source{subscript_of(m.a, product.m), own_rows(product, atom, mt), subscript_of(m.a, product.k),
+                                simplify_integer(step * number(atom.k))};
+    const Symbol loaded = load_fragment(m.a, source, atom.a_fragment, "a").name();
+    names_.release(loaded);
+    return address(fathom::read(loaded, {number(0)}));
+  }
   const Symbol registers = names_.fresh("a");
   emit({Declare{{registers, Type::pair_bf16, {4}}, {}}});
   load_a_into(symbol(registers), m.a, product, atom, mt, step);
   names_.release(registers);
   return address(fathom::read(registers, {number(0)}));
+}
+
+/// Where the rows of this warp begin.
+Expr KernelLowering::own_rows(const layout::Product& product, const MatrixAtom& atom, Expr mt) const {
+  const std::int64_t rows = atom.m * target_.lanes / atom.issuing_lanes;  // of a warp in one tile
+  const std::int64_t of_warp = extent_of(product.m) / std::min(layouts_.places.warps, extent_of(product.m) / rows);
+  const Expr first = simplify_integer(mt * number(atom.m));
+  if (layouts_.places.warps <= 1) return first;
+  const Expr own = symbol(Symbol("warp")) * number(of_warp);
+  return first == number(0) ? own : own + first;
 }
 
 void KernelLowering::load_a_into(Expr registers, const kernel::Access& a, const layout::Product& product, const MatrixAtom& atom, Expr mt,
@@ -155,13 +177,7 @@ void KernelLowering::load_a_into(Expr registers, const kernel::Access& a, const 
   const bool rows_are_m = a.subscripts.back() == k_axis;
   if (size_in_bytes(atom.a) != 2)
     refused("a left operand of 32 bits comes from registers: give it the layout of its atom first", {a.name.text()});
-  const std::int64_t rows = atom.m * target_.lanes / atom.issuing_lanes;  // of a warp in one tile
-  const std::int64_t own_rows = extent_of(product.m) / std::min(layouts_.places.warps, extent_of(product.m) / rows);
-  Expr first = simplify_integer(mt * number(atom.m));
-  if (layouts_.places.warps > 1) {
-    const Expr own = symbol(Symbol("warp")) * number(own_rows);
-    first = first == number(0) ? own : own + first;
-  }
+  const Expr first = own_rows(product, atom, mt);
   const Expr k = simplify_integer(step * number(atom.k)), upper = binary(Op::floordiv, lane, number(16));
   const auto from_begin = [](Expr begin, Expr more) { return begin == number(0) ? more : begin + more; };
   const Expr m_place = from_begin(first, rows_are_m ? binary(Op::mod, lane, number(16))
@@ -173,7 +189,9 @@ void KernelLowering::load_a_into(Expr registers, const kernel::Access& a, const 
 
 /// `qf[r,d] = qs[r,d] as qk.a`: fragments of a whole operand, kept in registers. False where the slot is no matrix of 16-bit numbers.
 bool KernelLowering::load_operand(const kernel::Value& v) {
-  if (!v.layout || v.layout->role != kernel::OperandRole::a || v.values.size() != 1 || !v.values[0].is(Op::read)) return false;
+  if (!v.layout || v.layout->role != kernel::OperandRole::a || v.values.size() != 1) return false;
+  if (!target_.loads_matrices) return gather_operand(v);  // what a slot has is loaded as any value is
+  if (!v.values[0].is(Op::read)) return false;
   const Expr value = v.values[0];
   const Memory* m = memory(value.name());
   const MatrixAtom* atom = layout::atom_of(kernel_, v.layout->atom, target_);

@@ -191,7 +191,7 @@ void KernelLowering::lower_staged(const kernel::For& f) {
     });
   }
   // Loads behind the end: nothing is on its way when its memory is another's, and nobody will receive them.
-  emit({Do{call_of("wait_for_copies", {number(0)})}});
+  if (target_.copies_beside) emit({Do{call_of("wait_for_copies", {number(0)})}});
   for (Ring* r : rings) {
     r->in_flight = 0;
     if (r->of.depth > 1) emit({Assign{symbol(r->filled), symbol(r->taken)}});

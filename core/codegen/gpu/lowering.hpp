@@ -1,9 +1,9 @@
 // Internal to gpu: lowers one kernel. lower.cpp the module and flow; lower_roles.cpp roles, groups, work items and turns; lower_value.cpp
 // statements on tiles; lower_expression.cpp single elements; lower_reduction.cpp registers, lanes and warps; lower_memory.cpp loads and
 // stores; lower_channel.cpp slots and copies of threads; lower_box.cpp copies of the machine's copy engine; lower_trips.cpp and
-// lower_pipeline.cpp loops with stages; lower_product.cpp and lower_warpgroup.cpp products; lower_groups.cpp what groups do together;
-// lower_fold.cpp states that are folded one after the other; lower_relayout.cpp values that move between lanes; lower_atomic.cpp atomics
-// and what other workgroups and kernels have stored.
+// lower_pipeline.cpp loops with stages; lower_product.cpp, lower_fragment.cpp and lower_warpgroup.cpp products; lower_groups.cpp what
+// groups do together; lower_fold.cpp states that are folded one after the other; lower_relayout.cpp values that move between lanes;
+// lower_atomic.cpp atomics and what other workgroups and kernels have stored.
 #pragma once
 
 #include <functional>
@@ -302,6 +302,20 @@ class KernelLowering {
   Expr load_b(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr nt, Expr kk, std::int64_t steps);
   Expr load_a(const kernel::Mma& m, const layout::Product& product, const MatrixAtom& atom, Expr mt, Expr step);
   void load_a_into(Expr registers, const kernel::Access& a, const layout::Product& product, const MatrixAtom& atom, Expr mt, Expr step);
+  [[nodiscard]] Expr own_rows(const layout::Product& product, const MatrixAtom& atom, Expr mt) const;
+  // operands by their fragments (lower_fragment.cpp)
+  struct FragmentSource {  ///< where a tile of an operand begins along its axes, as subscripts of its slot
+    Expr row_axis, row, step_axis, step;
+  };
+  Expr load_fragment(const kernel::Access& from, const FragmentSource& source, const Fragment& fragment, const char* like);
+  struct Exchange {
+    std::int64_t bit = 1;    ///< of the lane's number
+    std::int64_t block = 1;  ///< registers of a lane that follow each other in the result
+  };
+  [[nodiscard]] std::optional<Exchange> exchange_between(const layout::Layout& from, const layout::Layout& to) const;
+  bool gather_operand(const kernel::Value& v);
+  /// Addresses are made where they are used: a wave of 32 has 256 registers a lane, and its operands are there twice.
+  [[nodiscard]] bool keeps_no_addresses() const { return !target_.loads_matrices && target_.lanes <= 32; }
   Expr matrix_row(const kernel::Access& slot, Expr row_axis, Expr row, Expr column_axis, Expr column);
   [[nodiscard]] Expr fragment(const Tile& tile, const std::map<Symbol, Expr>& begins) const;
   [[nodiscard]] Expr subscript_of(const kernel::Access& access, const std::vector<layout::Part>& parts) const;

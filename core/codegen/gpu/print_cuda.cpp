@@ -8,6 +8,7 @@
 #include "codegen/gpu/helpers.hpp"
 #include "codegen/gpu/launcher.hpp"
 #include "codegen/gpu/print_expression.hpp"
+#include "codegen/gpu/print_threads.hpp"
 #include "ir/kernel_lines.hpp"
 #include "ir/overloaded.hpp"
 
@@ -19,6 +20,7 @@ class Printer {
   std::string text;
   std::vector<const kernel::Statement*> made_for;  ///< of each line
   std::set<std::string> used;
+  SharedMemory shared = SharedMemory::at_launch;
 
   void function(const ThreadFunction& f) {
     own_functions_.insert(f.name);
@@ -54,7 +56,10 @@ class Printer {
     const std::vector<std::int64_t> offsets = dynamic_offsets(k, bytes);
     std::int64_t alignment = 128;
     for (const ThreadKernel::DynamicShared& d : k.dynamic_shared) alignment = std::max(alignment, d.alignment);
-    if (bytes > 0) line(fmt::format("extern __shared__ __align__({}) unsigned char shared_memory[];", alignment));
+    const bool declared_here = shared == SharedMemory::declared;
+    if (bytes > 0)
+      line(fmt::format("{}__shared__ __align__({}) unsigned char shared_memory[{}];", declared_here ? "" : "extern ", alignment,
+                       declared_here ? std::to_string(bytes) : ""));
     for (std::size_t i = 0; i < k.dynamic_shared.size(); ++i) {
       const std::string type = word(k.dynamic_shared[i].type);
       line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory + {2});", type, k.dynamic_shared[i].name.text(), offsets[i]));
@@ -173,9 +178,12 @@ class Printer {
   /// A body of one short statement stands on the loop's line.
   void loop(const Loop& l) {
     if (l.unrolled) used.insert("unrolled");
+    if (l.rolled) used.insert("rolled");
     const std::string& i = l.variable.text();
-    const std::string head = (l.unrolled ? "unrolled for (int " : "for (int ") + i + " = " + expr(l.lo) + "; " + i + " < " + expr(l.hi) +
-                             "; " + (l.doubling ? i + " *= 2" : "++" + i) + ") ";
+    const std::string head = (l.unrolled ? "unrolled for (int "
+                              : l.rolled ? "rolled for (int "
+                                         : "for (int ") +
+                             i + " = " + expr(l.lo) + "; " + i + " < " + expr(l.hi) + "; " + (l.doubling ? i + " *= 2" : "++" + i) + ") ";
     const ThreadStatement* only = l.body.size() == 1 ? &l.body[0] : nullptr;
     if (only == nullptr || !is_simple(*only)) {
       line(head + "{");
@@ -209,24 +217,34 @@ class Printer {
 
 }  // namespace
 
-PrintedCode print_cuda(const ThreadModule& made, const kernel::Module& module) {
+PrintedThreads print_threads(const ThreadModule& made, SharedMemory shared) {
   Printer printer;
+  printer.shared = shared;
   for (const ThreadFunction& f : made.functions) printer.function(f);
   for (const ThreadKernel& k : made.kernels) printer.kernel(k);
+  return {std::move(printer.text), std::move(printer.made_for), std::move(printer.used)};
+}
+
+PrintedCode whole_file(const std::string& head, const PrintedThreads& printed, const std::string& launcher, const kernel::Module& module) {
   PrintedCode code;
-  code.text = "// " + module.name.text() + ", made by Fathom. Needs no other file: nvcc or NVRTC, C++17 or later.\n\n";
-  code.text += helper_texts(cuda_helpers(), printer.used) + helper_texts(asynchronous_helpers(), printer.used) +
-               helper_texts(cooperation_helpers(), printer.used);
-  for (const MatrixAtom& atom : made.products)
-    if (printer.used.count(atom.name.text()) > 0) code.text += product_of_warpgroup(atom);
-  code.text += "\n";
+  code.text = head;
   code.lines.assign(static_cast<std::size_t>(std::count(code.text.begin(), code.text.end(), '\n')), 0);
   std::map<const kernel::Statement*, int> line_of;
   for (const auto& [statement, line] : kernel::lines_of(module)) line_of[statement] = line;
-  for (const kernel::Statement* s : printer.made_for) code.lines.push_back(line_of.count(s) > 0 ? line_of[s] : 0);
-  code.text += printer.text + print_launcher(made, module);
+  for (const kernel::Statement* s : printed.made_for) code.lines.push_back(line_of.count(s) > 0 ? line_of[s] : 0);
+  code.text += printed.text + launcher;
   code.lines.resize(static_cast<std::size_t>(std::count(code.text.begin(), code.text.end(), '\n')), 0);
   return code;
+}
+
+PrintedCode print_cuda(const ThreadModule& made, const kernel::Module& module) {
+  const PrintedThreads printed = print_threads(made);
+  std::string head = "// " + module.name.text() + ", made by Fathom. Needs no other file: nvcc or NVRTC, C++17 or later.\n\n";
+  head += helper_texts(cuda_helpers(), printed.used) + helper_texts(asynchronous_helpers(), printed.used) +
+          helper_texts(cooperation_helpers(), printed.used);
+  for (const MatrixAtom& atom : made.products)
+    if (printed.used.count(atom.name.text()) > 0) head += product_of_warpgroup(atom);
+  return whole_file(head + "\n", printed, print_launcher(made, module), module);
 }
 
 }  // namespace fathom::gpu

@@ -55,6 +55,7 @@ class ExpressionPrinter {
         return {at_least(e.arg(0), either) + " ? " + at_least(e.arg(1), either) + " : " + at_least(e.arg(2), ternary), ternary};
       case Op::min:
       case Op::max:
+        used_.insert(e.is(Op::min) ? "min" : "max");
         return {(e.is(Op::min) ? "min(" : "max(") + print(e.arg(0)).text + ", " + print(e.arg(1)).text + ")", whole};
       default:
         return infix(e);

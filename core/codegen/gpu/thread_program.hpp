@@ -46,6 +46,7 @@ struct Loop {
   bool unrolled = false;
   bool doubling = false;  ///< the variable doubles from trip to trip
   ThreadBlock body;
+  bool rolled = false;  ///< stays a loop: trips that run together would need too many registers
 };
 struct While {
   Expr condition;
@@ -123,6 +124,7 @@ struct ThreadKernel {
 /// Where each part of the dynamic shared memory begins, and its size in all.
 [[nodiscard]] std::vector<std::int64_t> dynamic_offsets(const ThreadKernel&, std::int64_t& bytes);
 struct ThreadModule {
+  std::int64_t lanes = 32;  ///< of a warp
   std::vector<ThreadFunction> functions;
   std::vector<MatrixAtom> products;  ///< asynchronous ones, each called by its name
   std::vector<ThreadKernel> kernels;
