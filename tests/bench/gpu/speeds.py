@@ -64,7 +64,7 @@ def softmax(d):
 def rmsnorm(d):
     x, g = noise(d["R"], d["C"]), noise(d["C"])
     f = lambda x, g: F.rms_norm(x, (d["C"],), g, 1e-5)
-    return [x, g], x.shape, with_compiled({"eager": lambda: f(x, g)}, f, x, g), 0, 4 * x.numel()
+    return [x, g, ctypes.c_float(1e-5)], x.shape, with_compiled({"eager": lambda: f(x, g)}, f, x, g), 0, 4 * x.numel()
 
 
 def matmul(d):
