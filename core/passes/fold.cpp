@@ -26,7 +26,7 @@ Expr larger(Expr a, Expr b) { return make(Op::max, {a, b}); }
 
 /// The nest with its outermost fold cut into `count` parts of whole trips, run side by side, and their states merged. The fold keeps its
 /// elements, so that only the very last tile of all may be ragged and masks are those of the rolling fold; a part takes its share of the
-/// trips of each range: ranges that follow each other still do.
+/// trips of each range. A range that ends before it begins is empty.
 Nest split_nest(const math::Program& program, Nest nest, std::int64_t count) {
   Loop& fold = nest.folds.front();
   const Symbol part(fold.index.text() + ".split");
@@ -37,12 +37,9 @@ Nest split_nest(const math::Program& program, Nest nest, std::int64_t count) {
   nest.split = Loop{part, number(0), parts, number(1), loop::Mark::parallel, {}, nullptr};
   const Expr first = index(part) * share, end = (index(part) + number(1)) * share;
   if (fold.ranges.empty()) fold.ranges.push_back({Symbol("all"), number(0), trips});
-  const auto inside_part = [&](Expr trip) { return simplify_integer(smaller(larger(trip, first), end)); };
-  const std::vector<loop::TileRange> whole = fold.ranges;
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    const bool follows = i > 0 && whole[i].lo == whole[i - 1].hi, leads = i + 1 < whole.size() && whole[i + 1].lo == whole[i].hi;
-    fold.ranges[i].lo = follows ? fold.ranges[i - 1].hi : simplify_integer(larger(whole[i].lo, first));
-    fold.ranges[i].hi = leads ? inside_part(whole[i].hi) : simplify_integer(smaller(whole[i].hi, end));
+  for (loop::TileRange& range : fold.ranges) {
+    range.lo = simplify_integer(larger(range.lo, first));
+    range.hi = simplify_integer(smaller(range.hi, end));
   }
   loop::Combine combine{part, parts, {}};
   for (const Symbol name : nest.body) {

@@ -343,8 +343,7 @@ class Masker {
     if (constant_integer(first) == 0) {
       loop.ranges = {{fact.open, first, whole}, {fact.mixed, whole, end}};
     } else {  // a part of the trips
-      const Expr border = binary(Op::min, binary(Op::max, whole, first), end);
-      loop.ranges = {{fact.open, first, border}, {fact.mixed, border, end}};
+      loop.ranges = {{fact.open, first, binary(Op::min, whole, end)}, {fact.mixed, binary(Op::max, whole, first), end}};
     }
     ++summary_.divided;
   }
