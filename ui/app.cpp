@@ -9,6 +9,7 @@
 #include "lesson.hpp"
 #include "mirror.hpp"
 #include "panel_export.hpp"
+#include "session/layout_picture.hpp"
 #include "shell.hpp"
 #include "start.hpp"
 
@@ -47,6 +48,10 @@ std::optional<std::size_t> App::colour_of(std::size_t step, const std::string& n
   if (document.shown() == nullptr || step >= document.shown()->steps().size()) return std::nullopt;
   const session::Provenance& provenance = document.shown()->provenance;
   return provenance.colour(provenance.origin(step, name));
+}
+
+bool shows_lanes(const App& app) {
+  return app.document.shown() != nullptr && session::has_lanes(app.document.shown()->compilation().target);
 }
 
 std::optional<std::size_t> compared_step(const App& app) {

@@ -26,7 +26,7 @@
 namespace fathom::ui {
 
 enum class Workspace : unsigned char { learn, explore, tune };
-enum class Tab : unsigned char { program, ir, graph, code, stage };
+enum class Tab : unsigned char { program, ir, graph, code, stage, layout };
 
 /// What of the document the screen shows: kept in session files.
 struct View {
@@ -139,6 +139,7 @@ class App {
   IrState ir;
   CodeState code;
   GraphState graph;
+  LayoutState layout;
   CardState card;
   LessonState lesson;
   WhyState why;
@@ -174,6 +175,8 @@ class App {
   bool was_broken_ = false;  ///< nothing compiles, and the text was shown for it
 };
 
+/// The target of what is shown has lanes that hold elements of tiles: layouts can be looked at.
+[[nodiscard]] bool shows_lanes(const App&);
 /// The step that a program text is compared with: View::compare_with, else the one before.
 [[nodiscard]] std::optional<std::size_t> compared_step(const App&);
 

@@ -19,6 +19,9 @@ namespace {
 
 // ---- conditions ----
 std::string always(const App&) { return {}; }
+std::string needs_lanes(const App& app) {
+  return shows_lanes(app) ? "" : "Lanes of this target hold no elements of their own: choose a GPU as the target.";
+}
 std::string needs_program(const App& app) { return app.document.shown() == nullptr ? "No program is open that compiles." : ""; }
 std::string needs_later_step(const App& app) {
   if (app.document.shown() == nullptr) return needs_program(app);
@@ -244,6 +247,8 @@ const auto table = std::to_array<Command>({
     {"tab.graph", "Show the graph", "Ctrl+3", always, [](App& app) { app.view.tab = Tab::graph; }},
     {"tab.code", "Show the code", "Ctrl+4", always, [](App& app) { app.view.tab = Tab::code; }, "assembly machine instructions"},
     {"tab.stage", "Show the stage", "Ctrl+5", always, [](App& app) { app.view.tab = Tab::stage; }},
+    {"tab.layout", "Show which lane holds which element", "Ctrl+6", needs_lanes, [](App& app) { app.view.tab = Tab::layout; },
+     "layout registers lanes warps banks swizzle fragment"},
     {"stage.next", "Next trip on the stage", ".", needs_later_frame, [](App& app) { app.stage.go_to(app.stage.frame() + 1); }},
     {"stage.previous", "Previous trip on the stage", ",", needs_earlier_frame, [](App& app) { app.stage.go_to(app.stage.frame() - 1); }},
     {"stage.first", "First trip on the stage", "Shift+,", needs_earlier_frame, [](App& app) { app.stage.go_to(0); }},

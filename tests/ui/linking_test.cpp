@@ -22,6 +22,8 @@ std::string panel_of(Tab tab) {
       return "middle/code/";
     case Tab::stage:
       return "middle/stage/";
+    case Tab::layout:
+      return "middle/layout/";
   }
   return {};
 }
