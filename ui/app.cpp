@@ -31,7 +31,8 @@ void App::go_to(std::size_t step) {
 }
 
 bool App::is_animating() const {
-  return playing || scale_trial.has_value() || picture.has_value() || stage.is_moving(ImGui::GetTime(), settings.reduced_motion);
+  return playing || roles.playing || scale_trial.has_value() || picture.has_value() ||
+         stage.is_moving(ImGui::GetTime(), settings.reduced_motion);
 }
 
 bool App::is_selected(std::size_t step, const std::string& name) const {
@@ -77,6 +78,8 @@ void App::frame() {
   machine_code.collect();
   stage.collect();
   stage.play(ImGui::GetTime());
+  roles.collect();
+  roles.play(ImGui::GetTime());
   collect_repairs(*this);
   follow_lesson(*this);
   trials.collect(!document.is_compiling() && !document.is_checking());

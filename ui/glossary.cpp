@@ -44,7 +44,6 @@ constexpr std::array terms = std::to_array<Term>({
     {"kernel", "kernels", "One program that the machine runs at once over the whole work, without coming back between."},
     {"lane", "lanes",
      "One of the threads that do the same instruction at once. Each has its own registers: it holds some elements of a tile."},
-    {"layout", "layouts", "Which register of which lane of which warp holds each element of a tile."},
     {"level", "levels",
      "How close the program is to the machine. Math says what, Loop in which order, Tile in which blocks, Kernel on which units, Code in "
      "which words."},
@@ -71,6 +70,9 @@ constexpr std::array terms = std::to_array<Term>({
     {"reference", "references", "What the program as written gives in wider arithmetic. Every step is compared with it."},
     {"registers", "register", "The fastest and smallest storage: each thread or core has some of its own."},
     {"repair", "repairs repaired", "The factor that puts a running sum right when the value that it was computed with has changed."},
+    {"role", "roles",
+     "A part of a kernel that some of its warps do by themselves: one loads, others compute. Several groups of warps may have the same "
+     "role."},
     {"rolling", "rolling_fold",
      "A fold that goes through the index in order and corrects its running values as it goes: one pass, nothing stored between."},
     {"scheduler", "", "The part of the compiler that chooses wherever you do not, by the time that it predicts."},

@@ -113,6 +113,11 @@ struct LayoutState {
   widgets::CanvasState canvas;
 };
 
+/// Roles over time.
+struct RolesState {
+  widgets::CanvasState canvas;
+};
+
 struct CardState {
   /// Where the mouse rested when what the card shows changed: what comes to lie under it is not looked at until it moves.
   struct Rest {

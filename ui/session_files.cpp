@@ -28,7 +28,8 @@ constexpr std::array tab_names = std::to_array<std::pair<Tab, std::string_view>>
                                                                                   {Tab::graph, "graph"},
                                                                                   {Tab::code, "code"},
                                                                                   {Tab::stage, "stage"},
-                                                                                  {Tab::layout, "layout"}});
+                                                                                  {Tab::layout, "layout"},
+                                                                                  {Tab::roles, "roles"}});
 
 constexpr std::array workspace_names = std::to_array<std::pair<Workspace, std::string_view>>(
     {{Workspace::learn, "learn"}, {Workspace::explore, "explore"}, {Workspace::tune, "tune"}});

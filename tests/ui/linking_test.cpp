@@ -24,6 +24,8 @@ std::string panel_of(Tab tab) {
       return "middle/stage/";
     case Tab::layout:
       return "middle/layout/";
+    case Tab::roles:
+      return "middle/roles/";
   }
   return {};
 }

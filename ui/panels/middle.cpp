@@ -14,13 +14,14 @@ struct TabEntry {
   const char* title;
   void (*draw)(App&);
 };
-constexpr bool is_of_lanes(Tab tab) { return tab == Tab::layout; }
+constexpr bool is_of_lanes(Tab tab) { return tab == Tab::layout || tab == Tab::roles; }
 constexpr std::array tabs = std::to_array<TabEntry>({{Tab::program, "program", "Program", program},
                                                      {Tab::ir, "ir", "IR", ir},
                                                      {Tab::graph, "graph", "Graph", graph},
                                                      {Tab::code, "code", "Code", code},
                                                      {Tab::stage, "stage", "Stage", stage_tab},
-                                                     {Tab::layout, "layout", "Layout", layout}});
+                                                     {Tab::layout, "layout", "Layout", layout},
+                                                     {Tab::roles, "roles", "Roles", roles}});
 
 /// Above what is of an older text than the one in the editor.
 void stale_note(App& app) {
