@@ -120,26 +120,29 @@ void rulers(ImDrawList& list, const widgets::Canvas& canvas, const LayoutPicture
   const std::int64_t columns = every(gap(8), cell.x), rows = every(line + gap(1), cell.y);
   const float top = std::max(origin.y - line - gap(1), canvas.box.min.y + gap(0.5F)),
               left = std::max(origin.x - gap(7), canvas.box.min.x + gap(1));
-  if (!picture.columns.empty())
-    for (std::int64_t column = 0; column < picture.shown_width; column += columns)
-      widgets::draw_text(list, {origin.x + static_cast<float>(column) * cell.x + gap(0.5F), top}, fmt::format("{}", column),
-                         colour(Role::muted), Font::caption);
-  for (std::int64_t row = 0; row < picture.shown_height; row += rows)
-    widgets::draw_text(list,
-                       {left, origin.y + static_cast<float>(row) * cell.y + std::max(0.0F, (std::min(cell.y, line + gap(2)) - line) / 2)},
-                       fmt::format("{}", row), colour(Role::muted), Font::caption);
+  // Where the cells lie under them the numbers have a ground of their own.
+  const bool over_top = !picture.columns.empty() && origin.y < canvas.box.min.y + line, over_left = origin.x < canvas.box.min.x;
+  if (over_top) list.AddRectFilled(canvas.box.min, {canvas.box.max.x, top + line + gap(1)}, colour(Role::panel));
+  if (over_left) list.AddRectFilled(canvas.box.min, {left + gap(6), canvas.box.max.y}, colour(Role::panel));
+  for (std::int64_t column = 0; column < picture.shown_width && !picture.columns.empty(); column += columns) {
+    const float x = origin.x + static_cast<float>(column) * cell.x + gap(0.5F);
+    if (over_left && x < left + gap(6)) continue;
+    widgets::draw_text(list, {x, top}, fmt::format("{}", column), colour(Role::muted), Font::caption);
+  }
+  for (std::int64_t row = 0; row < picture.shown_height; row += rows) {
+    const float y = origin.y + static_cast<float>(row) * cell.y + std::max(0.0F, (std::min(cell.y, line + gap(2)) - line) / 2);
+    if (over_top && y < top + line + gap(1)) continue;
+    widgets::draw_text(list, {left, y}, fmt::format("{}", row), colour(Role::muted), Font::caption);
+  }
 }
 
-/// What a cell says where it has room: "l12 r9", with the warp in front where there are several.
-std::string cell_text(const LayoutPicture& picture, const LayoutPlace& place) {
-  if (place.reg < 0) return "–";
-  return picture.warps > 1 ? fmt::format("{}/{}:{}", place.warp, place.lane, place.reg) : fmt::format("{}:{}", place.lane, place.reg);
-}
+/// What a cell says where it has room: lane and register; the warp is in the line above the picture.
+std::string cell_text(const LayoutPlace& place) { return place.reg < 0 ? "–" : fmt::format("{}:{}", place.lane, place.reg); }
 
 void draw_cells(ImDrawList& list, const widgets::Canvas& canvas, const LayoutPicture& picture, const LayoutState& state) {
   const LayoutPlace at = picture.cells[picture.cell(state.row, state.column)];
   const ImVec2 size = cell_size();
-  const bool has_room = size.x * canvas.zoom >= widgets::measure("0/00:00", Font::caption).x + gap(1);
+  const bool has_room = size.x * canvas.zoom >= widgets::measure("00:00", Font::caption).x + hairline();
   const float between = size.x * canvas.zoom > gap(2) ? hairline() : 0;
   for (const bool marks : {false, true}) {
     for (std::int64_t row = 0; row < picture.shown_height; ++row) {
@@ -152,7 +155,7 @@ void draw_cells(ImDrawList& list, const widgets::Canvas& canvas, const LayoutPic
         if (!marks) {
           list.AddRectFilled(from, to, fill_of(picture, place, state.colour_by));
           if (!has_room) continue;
-          const std::string words = cell_text(picture, place);
+          const std::string words = cell_text(place);
           const ImVec2 needs = widgets::measure(words, Font::caption);
           widgets::draw_text(list, {(from.x + to.x - needs.x) / 2, (from.y + to.y - needs.y) / 2}, words, colour(Role::text),
                              Font::caption);
@@ -214,6 +217,11 @@ void moves(const LayoutPicture& picture) {
                      Font::caption);
 }
 
+void hint(std::string_view words) {
+  const MirrorScope scope("hint");
+  widgets::wrapped(words, Role::muted, Font::caption);
+}
+
 void draw_value(App& app, const LayoutPicture& picture) {
   LayoutState& state = app.layout;
   const float width = ImGui::GetContentRegionAvail().x;
@@ -232,10 +240,7 @@ void draw_value(App& app, const LayoutPicture& picture) {
   }
   moves(picture);
   widgets::fitted("words", session::words_of(picture, state.row, state.column), width, Role::text, Font::body_bold);
-  widgets::fitted("hint",
-                  fmt::format("A cell says {}lane:register; cells of the same lane have a frame. Wheel zooms, drag moves, F fits.",
-                              picture.warps > 1 ? "warp/" : ""),
-                  width, Role::muted, Font::caption);
+  hint("A cell says lane:register; cells of the same lane have a frame. Wheel zooms, drag moves, F fits.");
   const ImVec2 size{static_cast<float>(picture.shown_width) * cell_size().x, static_cast<float>(picture.shown_height) * cell_size().y};
   const widgets::Canvas canvas = widgets::begin_canvas("canvas", state.canvas, {size.x + gap(margin), size.y});
   move_cell(state, canvas, cell_size(), picture.shown_height, picture.shown_width);
@@ -271,8 +276,7 @@ void draw_slot(App& app, const SlotPicture& slot) {
   state.row = std::clamp<std::int64_t>(state.row, 0, slot.lines() - 1);
   state.column = std::clamp<std::int64_t>(state.column, 0, across - 1);
   widgets::fitted("words", words(), width, Role::text, Font::body_bold);
-  widgets::fitted("hint", "A column is four of the 32 banks; a cell says row.chunk of 16 bytes. Chunks of the same number have one colour.",
-                  width, Role::muted, Font::caption);
+  hint("A column is four of the 32 banks; a cell says row.chunk of 16 bytes. Chunks of the same number have one colour.");
   const widgets::Canvas canvas = widgets::begin_canvas("canvas", state.canvas, size);
   move_cell(state, canvas, chunk_size(), slot.lines(), across);
   ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -292,7 +296,7 @@ void draw_slot(App& app, const SlotPicture& slot) {
       widgets::draw_text(list, {(from.x + to.x - needs.x) / 2, (from.y + to.y - needs.y) / 2}, label, colour(Role::text), Font::caption);
   }
   for (std::int64_t column = 0; column < across; ++column) {
-    const std::string label = fmt::format("banks {}–{}", column * 4, column * 4 + 3);
+    const std::string label = fmt::format("{}{}–{}", column == 0 ? "banks " : "", column * 4, column * 4 + 3);
     const ImVec2 from = canvas.on_screen({static_cast<float>(column) * chunk_size().x, static_cast<float>(slot.lines()) * chunk_size().y});
     if (widgets::measure(label, Font::caption).x < chunk_size().x * canvas.zoom)
       widgets::draw_text(list, {from.x + gap(1), from.y + gap(1)}, label, colour(Role::muted), Font::caption);
