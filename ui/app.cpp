@@ -9,6 +9,7 @@
 #include "lesson.hpp"
 #include "mirror.hpp"
 #include "panel_export.hpp"
+#include "session/layout_picture.hpp"
 #include "shell.hpp"
 #include "start.hpp"
 
@@ -30,7 +31,8 @@ void App::go_to(std::size_t step) {
 }
 
 bool App::is_animating() const {
-  return playing || scale_trial.has_value() || picture.has_value() || stage.is_moving(ImGui::GetTime(), settings.reduced_motion);
+  return playing || roles.playing || scale_trial.has_value() || picture.has_value() ||
+         stage.is_moving(ImGui::GetTime(), settings.reduced_motion);
 }
 
 bool App::is_selected(std::size_t step, const std::string& name) const {
@@ -47,6 +49,10 @@ std::optional<std::size_t> App::colour_of(std::size_t step, const std::string& n
   if (document.shown() == nullptr || step >= document.shown()->steps().size()) return std::nullopt;
   const session::Provenance& provenance = document.shown()->provenance;
   return provenance.colour(provenance.origin(step, name));
+}
+
+bool shows_lanes(const App& app) {
+  return app.document.shown() != nullptr && session::has_lanes(app.document.shown()->compilation().target);
 }
 
 std::optional<std::size_t> compared_step(const App& app) {
@@ -72,6 +78,8 @@ void App::frame() {
   machine_code.collect();
   stage.collect();
   stage.play(ImGui::GetTime());
+  roles.collect();
+  roles.play(ImGui::GetTime());
   collect_repairs(*this);
   follow_lesson(*this);
   trials.collect(!document.is_compiling() && !document.is_checking());

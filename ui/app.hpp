@@ -16,6 +16,7 @@
 #include "overlay.hpp"
 #include "own_repairs.hpp"
 #include "panel_states.hpp"
+#include "role_view.hpp"
 #include "selection.hpp"
 #include "stage_view.hpp"
 #include "theme.hpp"
@@ -26,7 +27,7 @@
 namespace fathom::ui {
 
 enum class Workspace : unsigned char { learn, explore, tune };
-enum class Tab : unsigned char { program, ir, graph, code, stage };
+enum class Tab : unsigned char { program, ir, graph, code, stage, layout, roles };
 
 /// What of the document the screen shows: kept in session files.
 struct View {
@@ -114,12 +115,13 @@ class App {
  public:
   /// `wake` asks for a frame; it is called from other threads. `give_way` is called on threads whose work may wait for frames and keys.
   explicit App(const std::function<void()>& wake, const std::function<void()>& give_way = {})
-      : document(wake, give_way), machine_code(wake, give_way), stage(wake), own_repairs(wake), trials(wake), exporter(wake) {}
+      : document(wake, give_way), machine_code(wake, give_way), stage(wake), own_repairs(wake), roles(wake), trials(wake), exporter(wake) {}
 
   Document document;
   MachineCode machine_code;
   StageView stage;
   mutable OwnRepairs own_repairs;  ///< asking changes nothing that is seen
+  RoleView roles;
   Trials trials;
   Exporter exporter;
   View view;
@@ -139,6 +141,8 @@ class App {
   IrState ir;
   CodeState code;
   GraphState graph;
+  LayoutState layout;
+  RolesState roles_state;
   CardState card;
   LessonState lesson;
   WhyState why;
@@ -174,6 +178,8 @@ class App {
   bool was_broken_ = false;  ///< nothing compiles, and the text was shown for it
 };
 
+/// The target of what is shown has lanes that hold elements of tiles: layouts can be looked at.
+[[nodiscard]] bool shows_lanes(const App&);
 /// The step that a program text is compared with: View::compare_with, else the one before.
 [[nodiscard]] std::optional<std::size_t> compared_step(const App&);
 

@@ -19,6 +19,21 @@ namespace {
 
 // ---- conditions ----
 std::string always(const App&) { return {}; }
+std::string needs_lanes(const App& app) {
+  return shows_lanes(app) ? "" : "Lanes of this target hold no elements of their own: choose a GPU as the target.";
+}
+std::string needs_rounds(const App& app) {
+  if (app.view.tab != Tab::roles) return "The roles are not shown.";
+  return app.roles.rounds() == 0 ? "No run of the roles is there." : "";
+}
+std::string needs_later_round(const App& app) {
+  if (std::string why = needs_rounds(app); !why.empty()) return why;
+  return app.roles.round() + 1 >= app.roles.rounds() ? "This is the last round of the roles." : "";
+}
+std::string needs_earlier_round(const App& app) {
+  if (std::string why = needs_rounds(app); !why.empty()) return why;
+  return app.roles.round() == 0 ? "This is the first round of the roles." : "";
+}
 std::string needs_program(const App& app) { return app.document.shown() == nullptr ? "No program is open that compiles." : ""; }
 std::string needs_later_step(const App& app) {
   if (app.document.shown() == nullptr) return needs_program(app);
@@ -229,6 +244,12 @@ void play_stage(App& app) {
   if (app.stage.playing && app.stage.frame() + 1 >= app.stage.frames()) app.stage.go_to(0);
 }
 
+void play_roles(App& app) {
+  app.roles.playing = !app.roles.playing;
+  app.roles.play_next = 0;
+  if (app.roles.playing && app.roles.round() + 1 >= app.roles.rounds()) app.roles.go_to(0);
+}
+
 const auto table = std::to_array<Command>({
     {"step.next", "Next step", "Right", needs_later_step, [](App& app) { app.go_to(app.step() + 1); }},
     {"step.previous", "Previous step", "Left", needs_earlier_step, [](App& app) { app.go_to(app.step() - 1); }},
@@ -244,6 +265,15 @@ const auto table = std::to_array<Command>({
     {"tab.graph", "Show the graph", "Ctrl+3", always, [](App& app) { app.view.tab = Tab::graph; }},
     {"tab.code", "Show the code", "Ctrl+4", always, [](App& app) { app.view.tab = Tab::code; }, "assembly machine instructions"},
     {"tab.stage", "Show the stage", "Ctrl+5", always, [](App& app) { app.view.tab = Tab::stage; }},
+    {"tab.layout", "Show which lane holds which element", "Ctrl+6", needs_lanes, [](App& app) { app.view.tab = Tab::layout; },
+     "layout registers lanes warps banks swizzle fragment"},
+    {"tab.roles", "Show roles over time", "Ctrl+7", needs_lanes, [](App& app) { app.view.tab = Tab::roles; },
+     "producer consumer timeline waits channels pipeline overlap"},
+    {"roles.next", "Next round of the roles", "", needs_later_round, [](App& app) { app.roles.go_to(app.roles.round() + 1); }},
+    {"roles.previous", "Previous round of the roles", "", needs_earlier_round, [](App& app) { app.roles.go_to(app.roles.round() - 1); }},
+    {"roles.first", "First round of the roles", "", needs_earlier_round, [](App& app) { app.roles.go_to(0); }},
+    {"roles.last", "Last round of the roles", "", needs_later_round, [](App& app) { app.roles.go_to(app.roles.rounds() - 1); }},
+    {"roles.play", "Play or pause the roles", "", needs_rounds, play_roles},
     {"stage.next", "Next trip on the stage", ".", needs_later_frame, [](App& app) { app.stage.go_to(app.stage.frame() + 1); }},
     {"stage.previous", "Previous trip on the stage", ",", needs_earlier_frame, [](App& app) { app.stage.go_to(app.stage.frame() - 1); }},
     {"stage.first", "First trip on the stage", "Shift+,", needs_earlier_frame, [](App& app) { app.stage.go_to(0); }},

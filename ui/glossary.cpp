@@ -15,6 +15,9 @@ constexpr std::array terms = std::to_array<Term>({
     {"arithmetic", "", "Multiplications, additions and the like that the whole program does. Exponentials are counted apart."},
     {"atom", "atoms",
      "One instruction of the machine that takes whole small tiles, a matrix product for example. The target's table lists them."},
+    {"bank", "banks",
+     "Shared memory has 32 banks of 4 bytes each, which give one word at a time. Lanes that ask one bank for different words wait for each "
+     "other."},
     {"bound", "bounds", "The largest error that rounding can explain for these data. An error beyond it fails the check."},
     {"carried", "carries carry", "Kept from one iteration of a loop to the next."},
     {"certificate", "certificates",
@@ -39,6 +42,8 @@ constexpr std::array terms = std::to_array<Term>({
     {"identity", "identities", "The value that changes nothing when it is combined with others: 0 for a sum, -inf for a maximum."},
     {"intermediates", "intermediate", "Values that the program makes for itself: neither its arguments nor its results."},
     {"kernel", "kernels", "One program that the machine runs at once over the whole work, without coming back between."},
+    {"lane", "lanes",
+     "One of the threads that do the same instruction at once. Each has its own registers: it holds some elements of a tile."},
     {"level", "levels",
      "How close the program is to the machine. Math says what, Loop in which order, Tile in which blocks, Kernel on which units, Code in "
      "which words."},
@@ -65,12 +70,16 @@ constexpr std::array terms = std::to_array<Term>({
     {"reference", "references", "What the program as written gives in wider arithmetic. Every step is compared with it."},
     {"registers", "register", "The fastest and smallest storage: each thread or core has some of its own."},
     {"repair", "repairs repaired", "The factor that puts a running sum right when the value that it was computed with has changed."},
+    {"role", "roles",
+     "A part of a kernel that some of its warps do by themselves: one loads, others compute. Several groups of warps may have the same "
+     "role."},
     {"rolling", "rolling_fold",
      "A fold that goes through the index in order and corrects its running values as it goes: one pass, nothing stored between."},
     {"scheduler", "", "The part of the compiler that chooses wherever you do not, by the time that it predicts."},
     {"split-k", "", "A long fold cut into parts that run side by side. Their results are brought to one gauge and merged at the end."},
     {"tile", "tiles tiled", "A block of a tensor that is worked on at once: small enough to stay on chip, large enough to be moved well."},
     {"traffic", "", "Bytes that the whole program moves to and from main memory, as predicted."},
+    {"warp", "warps", "The lanes that go through a program together, 32 of them on the GPUs that are known here."},
 });
 
 char small_letter(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }

@@ -102,6 +102,22 @@ struct GraphState {
   bool asks_search = false;  ///< by a key: the field gets the keys in the next frame
 };
 
+/// Which lane holds which element of a value.
+struct LayoutState {
+  enum class ColourBy : unsigned char { lane, reg, warp };
+  struct Made;  ///< pictures of one step's values, kept while nothing that they depend on changes
+  std::shared_ptr<Made> made;
+  ColourBy colour_by = ColourBy::lane;
+  std::int64_t row = 0, column = 0;  ///< of the cell that is looked at
+  ImVec2 mouse{-1, -1};              ///< as it last was on the picture
+  widgets::CanvasState canvas;
+};
+
+/// Roles over time.
+struct RolesState {
+  widgets::CanvasState canvas;
+};
+
 struct CardState {
   /// Where the mouse rested when what the card shows changed: what comes to lie under it is not looked at until it moves.
   struct Rest {

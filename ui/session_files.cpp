@@ -23,8 +23,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array tab_names = std::to_array<std::pair<Tab, std::string_view>>(
-    {{Tab::program, "program"}, {Tab::ir, "ir"}, {Tab::graph, "graph"}, {Tab::code, "code"}, {Tab::stage, "stage"}});
+constexpr std::array tab_names = std::to_array<std::pair<Tab, std::string_view>>({{Tab::program, "program"},
+                                                                                  {Tab::ir, "ir"},
+                                                                                  {Tab::graph, "graph"},
+                                                                                  {Tab::code, "code"},
+                                                                                  {Tab::stage, "stage"},
+                                                                                  {Tab::layout, "layout"},
+                                                                                  {Tab::roles, "roles"}});
 
 constexpr std::array workspace_names = std::to_array<std::pair<Workspace, std::string_view>>(
     {{Workspace::learn, "learn"}, {Workspace::explore, "explore"}, {Workspace::tune, "tune"}});

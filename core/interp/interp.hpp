@@ -33,9 +33,26 @@ struct Event {
 };
 using Observer = std::function<void(const Event&)>;
 
+/// What one group of a role did, or that it waits, in one round of a watched run: then the groups of a workgroup make one operation each
+/// in turn. Rounds are the clock; an operation takes one, whatever it is.
+struct Operation {
+  const kernel::Statement* statement = nullptr;  ///< of the module that runs; no loop, condition or `let`
+  Symbol kernel, role;
+  int group = 0;
+  std::int64_t workgroup = 0;  ///< in the order in which they begin
+  std::int64_t round = 0;
+  bool waits = false;                ///< it is not made yet
+  std::size_t ring = 0;              ///< of a channel: which of its rings
+  std::int64_t item = 0;             ///< of a ring: which of all that pass through it
+  std::vector<std::int64_t> tokens;  ///< copies and products that it issues, waits for, or hands on
+};
+/// False ends the run with a Refusal.
+using Watcher = std::function<bool(const Operation&)>;
+
 struct RunOptions {
   DimValues dims;                         ///< values of all dimensions (run-time ones included)
   Observer observer;                      ///< may be empty
+  Watcher watcher;                        ///< of kernels with roles; may be empty
   std::int64_t work_limit = 200'000'000;  ///< elementary operations; beyond it a Refusal, never a hang
   std::uint64_t seed = 0;                 ///< of the interleaving of roles
   bool poison = true;                     ///< NaN in and around every buffer before it is written

@@ -151,6 +151,7 @@ bool KernelRun::begin_workgroup() {
   if (in_order() ? workgroups_begun_ > 0 : stride_ > 0 ? workgroups_begun_ >= stride_ : items_.empty()) return false;
   running_.push_back(workgroup());
   Workgroup& now = *running_.back();
+  now.number = workgroups_begun_;
   now.drained = !dynamic;
   if (stride_ > 0) {
     for (auto at = static_cast<std::size_t>(workgroups_begun_); at < items_.size(); at += static_cast<std::size_t>(stride_))
@@ -221,6 +222,29 @@ void KernelRun::schedule() {
   }
 }
 
+/// One workgroup after the other; of each all groups make one operation a round.
+void KernelRun::schedule_watched() {
+  while (begin_workgroup()) {
+    Workgroup& workgroup = *running_.back();
+    for (std::int64_t round = 0;; ++round) {
+      bool moved = false, all_ended = true;
+      for (const auto& process : workgroup.processes) {
+        Operation seen;
+        const Process::Status status = process->step_seen(seen);
+        moved = moved || status == Process::Status::moved;
+        all_ended = all_ended && status == Process::Status::ended;
+        seen.round = round;
+        if (seen.statement != nullptr && status != Process::Status::ended && !options_.watcher(seen)) stop("who watches has seen enough");
+      }
+      if (moved) continue;
+      if (!all_ended) everyone_waits(workgroup);
+      break;
+    }
+    workgroup.check_end();
+    running_.pop_back();
+  }
+}
+
 void KernelRun::run() {
   declare();
   resolve();
@@ -234,7 +258,10 @@ void KernelRun::run() {
     stride_ = uniform_integer(uniform(frame_, kernel_.work.resident), "the number of resident workgroups");
     if (stride_ < 1) stop("kernel `" + kernel_.name.text() + "` has no resident workgroup", {kernel_.name.text()});
   }
-  schedule();
+  if (options_.watcher)
+    schedule_watched();
+  else
+    schedule();
 }
 
 }  // namespace fathom::interp::tiles

@@ -19,6 +19,7 @@ class KernelRun {
   Draw item(Workgroup& workgroup, std::size_t at, std::int64_t& item);
   /// Drawn from the seed; true where there is none: everything as late as may be.
   bool lot();
+  std::int64_t next_token() { return tokens_issued_++; }
   /// One process runs all items, in their order: under seed 0, and where somebody watches.
   [[nodiscard]] bool in_order() const { return codes_.size() == 1 && codes_[0].groups == 1 && (options_.seed == 0 || options_.observer); }
   Memory reserve(Frame& frame, DType dtype, const std::vector<Expr>& box, const std::string& what);
@@ -30,6 +31,7 @@ class KernelRun {
   TileRef uniform(Frame& frame, Expr expr);
   std::unique_ptr<Workgroup> workgroup();
   void schedule();
+  void schedule_watched();
   bool begin_workgroup();
   std::size_t draw(std::size_t count);
   [[noreturn]] void everyone_waits(const Workgroup& workgroup) const;
@@ -42,7 +44,7 @@ class KernelRun {
   std::int64_t first_item_ = 0, end_of_items_ = 0;
   std::deque<std::int64_t> items_;  ///< that no workgroup has drawn; unused where one process does all
   std::int64_t stride_ = 0;         ///< persistent: of the items of one workgroup
-  std::int64_t workgroups_begun_ = 0;
+  std::int64_t workgroups_begun_ = 0, tokens_issued_ = 0;
   std::vector<std::unique_ptr<Workgroup>> running_;
   std::uint64_t state_ = 0;
 };

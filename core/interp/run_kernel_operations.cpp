@@ -39,6 +39,8 @@ void Process::issue(const Step& step, Symbol name) {
   auto token = std::make_shared<Token>();
   token->owner = this;
   token->step = &step;
+  token->number = run_.next_token();
+  noted_.tokens = {token->number};
   token->names = frame_.bindings();
   frame_.binding(frame_.slot(name)) = {nullptr, {}, nullptr, token};
   const auto over = [](const TokenRef& each) { return each->progress == Token::Progress::landed; };
@@ -94,6 +96,7 @@ void Process::run_op(const Step&, const kernel::Await& await) {
     if (await.acc) stop("`" + await.token.text() + "` is awaited, but nothing is in flight", {await.token.text()});
     return;  // `done`
   }
+  noted_.tokens = {waited->number};
   const Step& issued = *waited->step;
   const bool is_copy = std::holds_alternative<kernel::Copy>(issued.from->op);
   waited->sources_awaited = waited->sources_awaited || await.source_only;
@@ -126,14 +129,19 @@ std::string Process::end_in_flight() {
 
 std::size_t Ring::all_released() const { return *std::min_element(released.begin(), released.end()); }
 
-Ring& Process::ring(const Step& step, Symbol channel) {
-  std::vector<Ring>& rings = workgroup_.rings.at(channel);
+std::size_t Process::number_of_ring(const Step& step, Symbol channel) {
+  const std::vector<Ring>& rings = workgroup_.rings.at(channel);
   std::int64_t at = rings.size() > 1 ? group_ : 0;
   if (!step.subscripts.empty())
     at = uniform_integer(Evaluation(frame_, step.formula).value(step.subscripts[0]), "the group of channel `" + channel.text() + "`");
   if (at < 0 || at >= static_cast<std::int64_t>(rings.size()))
     stop("channel `" + channel.text() + "` has no group " + std::to_string(at), {channel.text()});
-  return rings[static_cast<std::size_t>(at)];
+  return static_cast<std::size_t>(at);
+}
+
+Ring& Process::ring(const Step& step, Symbol channel) {
+  const std::size_t at = noted_.ring = number_of_ring(step, channel);
+  return workgroup_.rings.at(channel)[at];
 }
 
 std::size_t Process::receiver(Symbol channel) const {
@@ -142,6 +150,7 @@ std::size_t Process::receiver(Symbol channel) const {
 
 void Process::run_op(const Step& step, const kernel::Acquire& acquire) {
   Ring& r = ring(step, acquire.channel.name);
+  noted_.item = static_cast<std::int64_t>(r.acquired);
   const std::size_t at = r.acquired++ % r.slots.size();
   for (const TokenRef& token : r.reading[at]) token->owner->advance(*token, Token::Progress::read);
   r.reading[at].clear();
@@ -153,17 +162,22 @@ void Process::run_op(const Step& step, const kernel::Publish& publish) {
   Ring& r = ring(step, publish.channel.name);
   if (r.published >= r.acquired)
     stop("channel `" + publish.channel.name.text() + "` publishes a slot that it did not acquire", {publish.channel.name.text()});
+  noted_.item = static_cast<std::int64_t>(r.published);
   std::vector<TokenRef>& filling = r.filling[r.published++ % r.slots.size()];
   filling.clear();
   for (const kernel::TokenUse& use : publish.after) {
-    if (const TokenRef each = token(use.token)) filling.push_back(each);
+    if (const TokenRef each = token(use.token)) filling.push_back(each), noted_.tokens.push_back(each->number);
   }
 }
 
 void Process::run_op(const Step& step, const kernel::Receive& receive) {
   Ring& r = ring(step, receive.channel.name);
+  noted_.item = static_cast<std::int64_t>(r.received[receiver(receive.channel.name)]);
   const std::size_t at = r.received[receiver(receive.channel.name)]++ % r.slots.size();
-  for (const TokenRef& token : r.filling[at]) token->owner->advance(*token, Token::Progress::landed);
+  for (const TokenRef& token : r.filling[at]) {
+    token->owner->advance(*token, Token::Progress::landed);
+    noted_.tokens.push_back(token->number);
+  }
   frame_.bind(receive.slot, &r.slots[at]);
 }
 
@@ -172,6 +186,7 @@ void Process::run_op(const Step& step, const kernel::Release& release) {
   const std::size_t by = receiver(release.channel.name);
   if (r.released[by] >= r.received[by])
     stop("channel `" + release.channel.name.text() + "` releases a slot that it did not receive", {release.channel.name.text()});
+  noted_.item = static_cast<std::int64_t>(r.released[by]);
   const std::size_t before = r.all_released(), at = r.released[by]++ % r.slots.size();
   for (const kernel::TokenUse& use : release.after) {
     if (const TokenRef each = token(use.token)) r.reading[at].push_back(each);

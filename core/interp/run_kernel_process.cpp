@@ -57,6 +57,28 @@ Process::Status Process::step() {
   return Status::ended;
 }
 
+Process::Status Process::step_seen(Operation& seen) {
+  const auto is_seen = [](const Step& step) {
+    const auto& op = step.from->op;
+    return !std::holds_alternative<kernel::For>(op) && !std::holds_alternative<kernel::When>(op) &&
+           !std::holds_alternative<kernel::If>(op) && !std::holds_alternative<kernel::Let>(op);
+  };
+  while (true) {
+    noted_ = {};
+    const Status status = step();
+    const Step* waiting = status == Status::waits && !stack_.empty() ? next_step() : nullptr;
+    if (waiting != nullptr) noted_.statement = waiting->from;
+    if (status == Status::moved && (noted_.statement == nullptr || !is_seen(*last_))) continue;
+    seen = noted_;
+    seen.waits = status == Status::waits;
+    seen.kernel = kernel_.name;
+    seen.role = code_.role->name;
+    seen.group = group_;
+    seen.workgroup = workgroup_.number;
+    return status;
+  }
+}
+
 void Process::push(const Step& owner) {
   Activation& block = stack_.emplace_back();
   block.owner = &owner;
@@ -82,6 +104,8 @@ void Process::pop() {
 
 void Process::run(const Step& step) {
   frame_.budget().spend(1);
+  last_ = &step;
+  noted_.statement = step.from;
   std::visit([&](const auto& op) { run_op(step, op); }, step.from->op);
 }
 

@@ -17,6 +17,8 @@ class Process {
   enum class Status : std::uint8_t { moved, waits, ended };
   /// One operation, or one trip of a loop begun.
   Status step();
+  /// Goes on up to the end of its next operation that is seen: loops, conditions and `let` take no time of their own.
+  Status step_seen(Operation& seen);
   /// What it waits for, as a part of a sentence.
   [[nodiscard]] std::string waits_for() const;
   [[nodiscard]] bool ended() const { return stack_.empty(); }
@@ -95,6 +97,7 @@ class Process {
   void issue(const Step& step, Symbol name);
   TokenRef token(Symbol name);
   Ring& ring(const Step& step, Symbol channel);
+  [[nodiscard]] std::size_t number_of_ring(const Step& step, Symbol channel);
   [[nodiscard]] std::size_t receiver(Symbol channel) const;
   bool meet(const Step& step);
   void arrive(const Step& step, Meeting& meeting);
@@ -129,7 +132,9 @@ class Process {
   std::vector<TokenRef> issued_;
   std::vector<std::pair<Symbol, std::int64_t>> trips_;
   std::vector<const std::set<Symbol>*> loop_carries_, if_carries_;
-  TileRef mask_;  ///< of the enclosing `if` statements
+  const Step* last_ = nullptr;
+  Operation noted_;  ///< what the operation that ran last has to say of itself
+  TileRef mask_;     ///< of the enclosing `if` statements
   const RunOptions& options_;
   const kernel::Kernel& kernel_;
 };

@@ -18,7 +18,8 @@ struct Token {
   enum class Progress : std::uint8_t { issued, read, landed };
   Process* owner = nullptr;
   const Step* step = nullptr;
-  Bindings names;  ///< as they were at its issue
+  std::int64_t number = 0;  ///< in the order of the issues
+  Bindings names;           ///< as they were at its issue
   Progress progress = Progress::issued;
   std::vector<TileRef> values;
   bool sources_awaited = false;  ///< its landing is nobody's to wait for, but the workgroup's end
@@ -43,6 +44,7 @@ struct Meeting {
 };
 
 struct Workgroup {
+  std::int64_t number = 0;  ///< in the order in which they begin
   std::map<Symbol, Memory> buffers;
   std::map<Symbol, std::vector<Ring>> rings;  ///< one, or one a group
   std::map<Symbol, int> turns;                ///< whose it is

@@ -22,6 +22,10 @@ std::string panel_of(Tab tab) {
       return "middle/code/";
     case Tab::stage:
       return "middle/stage/";
+    case Tab::layout:
+      return "middle/layout/";
+    case Tab::roles:
+      return "middle/roles/";
   }
   return {};
 }

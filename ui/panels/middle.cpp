@@ -14,11 +14,14 @@ struct TabEntry {
   const char* title;
   void (*draw)(App&);
 };
+constexpr bool is_of_lanes(Tab tab) { return tab == Tab::layout || tab == Tab::roles; }
 constexpr std::array tabs = std::to_array<TabEntry>({{Tab::program, "program", "Program", program},
                                                      {Tab::ir, "ir", "IR", ir},
                                                      {Tab::graph, "graph", "Graph", graph},
                                                      {Tab::code, "code", "Code", code},
-                                                     {Tab::stage, "stage", "Stage", stage_tab}});
+                                                     {Tab::stage, "stage", "Stage", stage_tab},
+                                                     {Tab::layout, "layout", "Layout", layout},
+                                                     {Tab::roles, "roles", "Roles", roles}});
 
 /// Above what is of an older text than the one in the editor.
 void stale_note(App& app) {
@@ -34,9 +37,11 @@ void middle(App& app, const Box& box) {
   widgets::begin_panel("middle", box, {"", false});
   ImGui::SetCursorScreenPos({box.min.x + gap(2), box.min.y});
   const bool has_program = !shows_program_beside(app);
-  const Tab shown = app.view.tab == Tab::program && !has_program ? Tab::ir : app.view.tab;
+  const bool has_lanes = shows_lanes(app);
+  const bool is_there = (app.view.tab != Tab::program || has_program) && (!is_of_lanes(app.view.tab) || has_lanes);
+  const Tab shown = is_there ? app.view.tab : Tab::ir;
   for (const TabEntry& entry : tabs) {
-    if (entry.tab == Tab::program && !has_program) continue;
+    if ((entry.tab == Tab::program && !has_program) || (is_of_lanes(entry.tab) && !has_lanes)) continue;
     if (widgets::tab(entry.id, entry.title, shown == entry.tab)) app.view.tab = entry.tab;
     ImGui::SameLine(0, 0);
   }

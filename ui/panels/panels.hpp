@@ -22,7 +22,7 @@ void ribbon(App&, const Box&);                  ///< the one transport, and the 
 [[nodiscard]] float ribbon_height(const App&);  ///< a narrow window has the life in a row of its own
 void status(App&, const Box&);                  ///< what is known of the whole in one line
 void steps(App&, const Box&);
-void middle(App&, const Box&);     ///< tabs: program, IR, graph, code, stage
+void middle(App&, const Box&);     ///< tabs: program, IR, graph, code, stage; of targets with lanes: layout, roles
 void step_card(App&, const Box&);  ///< the step that is looked at: why, cost, decision, refusals
 void palette(App&);
 
@@ -47,5 +47,7 @@ void ir(App&);
 void graph(App&);
 void code(App&);
 void stage_tab(App&);
+void layout(App&);
+void roles(App&);
 
 }  // namespace fathom::ui::panels
