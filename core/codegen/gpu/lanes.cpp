@@ -87,8 +87,7 @@ BoxMap box_map_of(const TensorMap& map, const LaneArguments& all, const DimValue
   return made;
 }
 
-void run_kernel(const ThreadModule& made, const ThreadKernel& k, const LaneArguments& all, const LaneOptions& options,
-                std::int64_t& left) {
+void run_kernel(const ThreadModule& made, const ThreadKernel& k, const LaneArguments& all, const LaneOptions& options, std::int64_t& left) {
   LaneLaunch launch{made, k, left, {}, {}, 1, options.seed};
   DimValues own = all.dims;
   const auto threads = static_cast<std::size_t>(k.threads);
