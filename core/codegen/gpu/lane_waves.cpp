@@ -7,7 +7,7 @@
 namespace fathom::gpu {
 namespace {
 
-constexpr std::size_t rows = 16, columns = 16, steps = 16;
+constexpr std::size_t tile_rows = 16, tile_columns = 16, tile_steps = 16;
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -37,21 +37,21 @@ void LaneProcess::mfma_16x16x16(Expr e, const Mask& mask) {
   const Place c = place(e.arg(0), mask), a = place(e.arg(1), mask), b = place(e.arg(2), mask);
   for (std::size_t first = 0; first < lanes_; first += wave) {
     if (!mask[first]) continue;
-    double left[rows][steps], right[steps][columns];
+    double left[tile_rows][tile_steps], right[tile_steps][tile_columns];
     for (std::size_t group = 0; group < groups; ++group) {
       for (std::size_t i = 0; i < of_group; ++i) {
         // One instruction takes all four steps of a lane; of four instructions the i-th takes step `group`, which is the lane's i-th
         // number.
         const std::size_t k = type == Type::f32 ? 4 * i + group : 4 * group + i;
-        for (std::size_t lane = 0; lane < rows; ++lane) left[lane][k] = operand_element(type, b, first + 16 * group + lane, i);
-        for (std::size_t lane = 0; lane < columns; ++lane) right[k][lane] = operand_element(type, a, first + 16 * group + lane, i);
+        for (std::size_t lane = 0; lane < tile_rows; ++lane) left[lane][k] = operand_element(type, b, first + 16 * group + lane, i);
+        for (std::size_t lane = 0; lane < tile_columns; ++lane) right[k][lane] = operand_element(type, a, first + 16 * group + lane, i);
       }
     }
     for (std::size_t lane = 0; lane < wave; ++lane) {
       for (std::size_t v = 0; v < of_group; ++v) {
         const std::size_t row = lane / 16 * 4 + v, column = lane % 16;
         double total = read_register(c, first + lane, static_cast<std::int64_t>(v));
-        for (std::size_t k = 0; k < steps; ++k) total += left[row][k] * right[k][column];
+        for (std::size_t k = 0; k < tile_steps; ++k) total += left[row][k] * right[k][column];
         write_register(c, first + lane, static_cast<std::int64_t>(v), static_cast<double>(static_cast<float>(total)));
       }
     }
@@ -70,9 +70,9 @@ void LaneProcess::wmma_16x16x16(Expr e, const Mask& mask) {
   const Place c = place(e.arg(0), mask), a = place(e.arg(1), mask), b = place(e.arg(2), mask);
   for (std::size_t first = 0; first < lanes_; first += wave) {
     if (!mask[first]) continue;
-    double left[rows][steps], right[steps][columns];
+    double left[tile_rows][tile_steps], right[tile_steps][tile_columns];
     for (std::size_t lane = 0; lane < wave; ++lane) {
-      for (std::size_t k = 0; k < steps; ++k) {
+      for (std::size_t k = 0; k < tile_steps; ++k) {
         const double of_a = operand_element(type, b, first + lane, k), of_b = operand_element(type, a, first + lane, k);
         if (lane >= half && !(same(left[lane - half][k], of_a) && same(right[k][lane - half], of_b)))
           fault("`" + name + "` has other operands in lane " + std::to_string(lane) + " than in lane " + std::to_string(lane - half) +
@@ -86,7 +86,7 @@ void LaneProcess::wmma_16x16x16(Expr e, const Mask& mask) {
       for (std::size_t v = 0; v < results; ++v) {
         const std::size_t row = 2 * v + lane / half, column = lane % half;
         double total = read_register(c, first + lane, static_cast<std::int64_t>(v));
-        for (std::size_t k = 0; k < steps; ++k) total += left[row][k] * right[k][column];
+        for (std::size_t k = 0; k < tile_steps; ++k) total += left[row][k] * right[k][column];
         write_register(c, first + lane, static_cast<std::int64_t>(v), static_cast<double>(static_cast<float>(total)));
       }
     }

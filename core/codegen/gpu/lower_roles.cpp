@@ -9,7 +9,7 @@
 namespace fathom::gpu {
 namespace {
 
-const Symbol lane(std::string_view("lane")), warp(std::string_view("warp")), group(std::string_view("g"));
+const Symbol lane_of_thread(std::string_view("lane")), warp_of_thread(std::string_view("warp")), group_of_thread(std::string_view("g"));
 
 /// Loads and hand-overs only: the copy engine does the rest.
 bool needs_one_thread(const kernel::Block& body) {
@@ -101,13 +101,13 @@ void KernelLowering::set_up() {
 
 Expr KernelLowering::thread_in_group() const {
   if (process_->alone) return call_of("thread_number", {});
-  return process_->warps > 1 ? symbol(warp) * number(target_.lanes) + symbol(lane) : symbol(lane);
+  return process_->warps > 1 ? symbol(warp_of_thread) * number(target_.lanes) + symbol(lane_of_thread) : symbol(lane_of_thread);
 }
 
 Expr KernelLowering::first_thread() const {
   if (process_->one_thread) return {};
-  const Expr first_lane = binary(Op::eq, symbol(lane), number(0));
-  return process_->warps > 1 ? binary(Op::logical_and, binary(Op::eq, symbol(warp), number(0)), first_lane) : first_lane;
+  const Expr first_lane = binary(Op::eq, symbol(lane_of_thread), number(0));
+  return process_->warps > 1 ? binary(Op::logical_and, binary(Op::eq, symbol(warp_of_thread), number(0)), first_lane) : first_lane;
 }
 
 void KernelLowering::once_a_group(const std::function<void()>& body) {
@@ -124,7 +124,7 @@ void KernelLowering::wait_for_group() {
     process_->group_barrier = named_barriers_;
     named_barriers_ += static_cast<int>(process_->groups);
   }
-  const Expr id = process_->groups > 1 ? symbol(group) + number(process_->group_barrier) : number(process_->group_barrier);
+  const Expr id = process_->groups > 1 ? symbol(group_of_thread) + number(process_->group_barrier) : number(process_->group_barrier);
   emit({Do{call_of("wait_for_group", {id, number(process_->warps * target_.lanes)})}});
 }
 
@@ -146,13 +146,14 @@ void KernelLowering::role(Process& process) {
   stores_.clear();
   ThreadBlock body = inside([&] {
     const auto thread = [&](Symbol name, Expr value) { emit({Declare{{name, Type::i32, {}}, value}}); };
-    thread(lane, call_of("lane_number", {}));
+    thread(lane_of_thread, call_of("lane_number", {}));
     Expr own = call_of("warp_number", {});
     if (!process.alone) own = call_of("same_in_warp", {own});  // what follows from it stays out of the lanes' registers
     if (process.first_warp > 0) own = own - number(process.first_warp);
-    if (process.groups > 1) thread(group, process.warps > 1 ? binary(Op::floordiv, own, number(process.warps)) : own);
-    if (process.warps > 1) thread(warp, process.groups > 1 ? binary(Op::mod, own, number(process.warps)) : own);
-    if (scalars_.count(group) == 0) scalars_[group] = {process.groups > 1 ? symbol(group) : number(0), Type::i32};
+    if (process.groups > 1) thread(group_of_thread, process.warps > 1 ? binary(Op::floordiv, own, number(process.warps)) : own);
+    if (process.warps > 1) thread(warp_of_thread, process.groups > 1 ? binary(Op::mod, own, number(process.warps)) : own);
+    if (scalars_.count(group_of_thread) == 0)
+      scalars_[group_of_thread] = {process.groups > 1 ? symbol(group_of_thread) : number(0), Type::i32};
     if (r.registers && target_.registers_move) {
       const std::int64_t registers = fixed(r.registers, 0, "the register budget of `" + r.name.text() + "`");
       const std::int64_t at_launch = target_.registers_bytes / 4 / result_.threads / 8 * 8;
@@ -169,7 +170,7 @@ void KernelLowering::role(Process& process) {
         if (turn.over != r.name || process.groups == 1) continue;
         turns_[turn.name] = named_barriers_;
         named_barriers_ += static_cast<int>(process.groups);
-        emit({Branch{binary(Op::eq, symbol(group), number(process.groups - 1)),
+        emit({Branch{binary(Op::eq, symbol(group_of_thread), number(process.groups - 1)),
                      {{Do{call_of("arrive_at_group", {number(turns_[turn.name]), number(2 * process.warps * target_.lanes)})}}},
                      {}}});
       }
@@ -177,8 +178,8 @@ void KernelLowering::role(Process& process) {
       block(r.body);
     };
     if (process.one_thread && process.warps * target_.lanes > 1) {
-      const Expr first_lane = binary(Op::eq, symbol(lane), number(0));
-      emit({Branch{process.warps > 1 ? binary(Op::logical_and, binary(Op::eq, symbol(warp), number(0)), first_lane) : first_lane,
+      const Expr first_lane = binary(Op::eq, symbol(lane_of_thread), number(0));
+      emit({Branch{process.warps > 1 ? binary(Op::logical_and, binary(Op::eq, symbol(warp_of_thread), number(0)), first_lane) : first_lane,
                    inside(begin),
                    {}}});
     } else {
@@ -260,38 +261,39 @@ void KernelLowering::drawn_items(const kernel::Block& body, Symbol item, Expr lo
   emit({Declare{{drawn, Type::i32, {}}, number(0)}});
   const Expr slot = binary(Op::mod, symbol(drawn), number(2)), round = binary(Op::floordiv, symbol(drawn), number(2));
   const Expr place = fathom::read(drawn_->numbers, {slot});
-  emit({While{binary(Op::lt, symbol(item), hi), inside([&] {
-                const auto draw = [&] {  // while this item is processed
-                  const Expr last = constant_integer(lo) == 0 ? hi - number(1) : hi - lo - number(1);
-                  const Expr count = call_of("increment_wrapping",
-                                             {call_of("&", {fathom::read(memories_.at(kernel_.work.counter).name, {number(0)})}), last});
-                  const Expr first = constant_integer(lo) == 0 ? call_of("workgroup_count", {}) : call_of("workgroup_count", {}) + lo;
-                  emit({Declare{{next, Type::i32, {}}, first + count}});
-                  emit({Do{call_of("wait_for_barrier", {barrier(drawn_->free, slot), binary(Op::mod, round + number(1), number(2))})}});
-                  emit({Assign{place, symbol(next)}});
-                  emit({Do{call_of("arrive", {barrier(drawn_->ready, slot)})}});
-                };
-                if (keeps) {
-                  draw();
-                } else if (draws) {
-                  const Expr in_group = first_thread();
-                  emit(
-                      {Branch{process_->groups > 1 ? binary(Op::logical_and, binary(Op::eq, symbol(group), number(0)), in_group) : in_group,
-                              inside(draw),
-                              {}}});
-                }
-                for (const kernel::Let& l : kernel_.lets) lower_let(l);
-                block(body);
-                if (keeps) {
-                  emit({Assign{symbol(item), symbol(next)}});
-                } else {
-                  emit({Do{call_of("wait_for_barrier", {barrier(drawn_->ready, slot), binary(Op::mod, round, number(2))})}});
-                  emit({Assign{symbol(item), place}});
-                  emit({Do{call_of("wait_for_warp", {})}});
-                  emit({Branch{binary(Op::eq, symbol(lane), number(0)), {{Do{call_of("arrive", {barrier(drawn_->free, slot)})}}}, {}}});
-                }
-                emit({Assign{symbol(drawn), symbol(drawn) + number(1)}});
-              })}});
+  emit({While{
+      binary(Op::lt, symbol(item), hi), inside([&] {
+        const auto draw = [&] {  // while this item is processed
+          const Expr last = constant_integer(lo) == 0 ? hi - number(1) : hi - lo - number(1);
+          const Expr count =
+              call_of("increment_wrapping", {call_of("&", {fathom::read(memories_.at(kernel_.work.counter).name, {number(0)})}), last});
+          const Expr first = constant_integer(lo) == 0 ? call_of("workgroup_count", {}) : call_of("workgroup_count", {}) + lo;
+          emit({Declare{{next, Type::i32, {}}, first + count}});
+          emit({Do{call_of("wait_for_barrier", {barrier(drawn_->free, slot), binary(Op::mod, round + number(1), number(2))})}});
+          emit({Assign{place, symbol(next)}});
+          emit({Do{call_of("arrive", {barrier(drawn_->ready, slot)})}});
+        };
+        if (keeps) {
+          draw();
+        } else if (draws) {
+          const Expr in_group = first_thread();
+          emit({Branch{
+              process_->groups > 1 ? binary(Op::logical_and, binary(Op::eq, symbol(group_of_thread), number(0)), in_group) : in_group,
+              inside(draw),
+              {}}});
+        }
+        for (const kernel::Let& l : kernel_.lets) lower_let(l);
+        block(body);
+        if (keeps) {
+          emit({Assign{symbol(item), symbol(next)}});
+        } else {
+          emit({Do{call_of("wait_for_barrier", {barrier(drawn_->ready, slot), binary(Op::mod, round, number(2))})}});
+          emit({Assign{symbol(item), place}});
+          emit({Do{call_of("wait_for_warp", {})}});
+          emit({Branch{binary(Op::eq, symbol(lane_of_thread), number(0)), {{Do{call_of("arrive", {barrier(drawn_->free, slot)})}}}, {}}});
+        }
+        emit({Assign{symbol(drawn), symbol(drawn) + number(1)}});
+      })}});
 }
 
 // ---- turns ----
@@ -299,12 +301,12 @@ void KernelLowering::drawn_items(const kernel::Block& body, Symbol item, Expr lo
 /// A group has the turn when its own threads and those of the group before are there.
 void KernelLowering::lower_take(const kernel::Take& t) {
   if (process_->groups == 1) return;
-  emit({Do{call_of("wait_for_group", {symbol(group) + number(turns_.at(t.turn)), number(2 * process_->warps * target_.lanes)})}});
+  emit({Do{call_of("wait_for_group", {symbol(group_of_thread) + number(turns_.at(t.turn)), number(2 * process_->warps * target_.lanes)})}});
 }
 
 void KernelLowering::lower_pass(const kernel::Pass& p) {
   if (process_->groups == 1) return;
-  const Expr next = binary(Op::mod, symbol(group) + number(1), number(process_->groups));
+  const Expr next = binary(Op::mod, symbol(group_of_thread) + number(1), number(process_->groups));
   emit({Do{call_of("arrive_at_group", {next + number(turns_.at(p.turn)), number(2 * process_->warps * target_.lanes)})}});
 }
 
