@@ -31,6 +31,21 @@ static bool fathom_encode(tensor_map* map, int type, unsigned rank, unsigned lon
 #endif
 )";
 
+/// A tensor against what the module says of it.
+constexpr std::string_view fitness =
+    R"(// 0: contiguous, of these extents. Else what is wrong: 1 the rank, 2 an extent, 3 a stride, 4 there is no data.
+static int fathom_unfit(const fathom_tensor& tensor, int rank, const long long* extents) {
+  if (tensor.rank != rank) return 1;
+  long long stride = 1;
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    if (tensor.extents[axis] != extents[axis]) return 2;
+    if (tensor.extents[axis] > 1 && tensor.strides[axis] != stride) return 3;
+    stride *= extents[axis];
+  }
+  return tensor.data == nullptr && stride > 0 ? 4 : 0;
+}
+)";
+
 class Launcher {
  public:
   Launcher(const ThreadModule& made, const kernel::Module& module, SharedMemory shared) : made_(made), module_(module), shared_(shared) {
@@ -54,6 +69,7 @@ class Launcher {
     line("  if (error != nullptr) *error = why;");
     line("  return 1;");
     line("}");
+    text_ += std::string(fitness);
     line("#endif");
     const bool maps = std::any_of(made_.kernels.begin(), made_.kernels.end(), [](const ThreadKernel& k) { return !k.maps.empty(); });
     if (maps) text_ += std::string(encoder);
@@ -148,24 +164,25 @@ class Launcher {
   void tensor(const math::Parameter& p, std::size_t at) {
     const std::string& name = p.name.text();
     const std::string argument = fmt::format("arguments[{}]", at);
-    check(fmt::format("{}.rank != {}", argument, p.extents.size()), fmt::format("{} has another rank than {}", name, p.extents.size()));
     if (p.extents.empty()) {
+      check(argument + ".rank != 0", name + " has another rank than 0");
       check(argument + ".data == nullptr", name + " is null");
       line(fmt::format("  const {0} {1} = *static_cast<const {0}*>({2}.data);", std::string(type_word(host_type(p.dtype))), own(p.name),
                        argument));
       return;
     }
-    std::string elements = "1LL", stride = "1LL";
-    for (std::size_t d = p.extents.size(); d-- > 0;) {
-      const std::string extent = host(p.extents[d]);
-      check(fmt::format("{}.extents[{}] != {}", argument, d, extent),
-            fmt::format("{} has another extent than {} on axis {}", name, fathom::print(p.extents[d]), d));
-      check(fmt::format("{0}.strides[{1}] != {2} && {0}.extents[{1}] > 1", argument, d, stride),
-            fmt::format("{} is not contiguous on axis {}", name, d));
-      stride += " * (" + extent + ")";
-      elements += " * (" + extent + ")";
+    std::string extents, shape;
+    for (const Expr extent : p.extents) {
+      extents += (extents.empty() ? "" : ", ") + host(extent);
+      shape += (shape.empty() ? "" : " x ") + fathom::print(extent);
     }
-    check(fmt::format("{}.data == nullptr && {} > 0", argument, elements), name + " is null");
+    line(fmt::format("  const long long extents_of_{}[] = {{{}}};", name, extents));
+    line(fmt::format("  if (const int unfit = fathom_unfit({}, {}, extents_of_{}))", argument, p.extents.size(), name));
+    line(
+        fmt::format("    return fathom_refused(error, unfit == 1 ? \"{0} has another rank than {1}\" : unfit == 2 ? \"{0} has other "
+                    "extents than {2}\" : "
+                    "unfit == 3 ? \"{0} is not contiguous\" : \"{0} is null\");",
+                    name, p.extents.size(), shape));
     if (asks_for_address(p.name))
       line(fmt::format("  const unsigned long long address_of_{} = reinterpret_cast<unsigned long long>({}.data);", name, argument));
   }
